@@ -1,0 +1,3 @@
+//! Wiring: settings in, running system out, and the order in which it stops.
+//!
+//! Nothing is decided here. Read `actors` next.

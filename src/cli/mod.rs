@@ -1,0 +1,12 @@
+//! The command line: one file a command, and the only place that prints.
+//!
+//! `args.rs` says what was typed, each command's file what it means. Exit codes stand in `exit.rs`.
+
+mod exit;
+
+pub use exit::Exit;
+
+/// Parses the command line, runs the command and returns its exit code.
+pub fn main() -> std::process::ExitCode {
+    Exit::Usage.into()
+}

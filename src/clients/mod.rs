@@ -1,0 +1,1 @@
+//! Client programs: where each keeps its MCP servers, how to import, rewrite and restore that file, and its hooks.

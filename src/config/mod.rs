@@ -1,0 +1,1 @@
+//! bouncer.yaml and client files with mcpServers: read, resolve variables, load.

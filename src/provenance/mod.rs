@@ -1,0 +1,14 @@
+//! Where a value came from: destinations and their two canonical forms, what upstreams showed, what
+//! the user typed, and the trace from the one to the other.
+//!
+//! Pure: no IO, no clock, no logging, no runtime. The rules are argued in `docs/architecture.md`.
+//! STRICT forms decide trust, LOOSE forms decide taint, and the two never mix: "not traced" is
+//! never a reason to allow.
+
+mod destination;
+mod kind;
+mod trace;
+
+pub use destination::{Destination, Reason as DestinationReason, Standing, Strict};
+pub use kind::Kind;
+pub use trace::{Decoding, Floor, Place, PlaceKind, Trace};

@@ -1,0 +1,90 @@
+//! The answer to "where did this destination come from?": every place it stood in, and whether the
+//! history behind the answer is whole.
+
+use serde::Serialize;
+
+/// What kind of place a value stood in. Ordered from the most to the least permissive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PlaceKind {
+    /// A field that a pack or policy declares to be the user's own directory.
+    OwnData,
+    /// A whole scalar url under a url-like key.
+    LinkField,
+    /// A whole scalar under an identity key (sender, owner, participants …).
+    IdentityField,
+    /// An own-data field whose value stood in untrusted text before, or that a call of this client
+    /// put there.
+    Planted,
+    /// Free text of a record that the user pointed at.
+    PointedText,
+    /// Any other text.
+    FreeText,
+}
+
+/// One step by which the value was found where it does not stand in plain sight.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[expect(missing_docs, reason = "each is the name of the encoding it undoes")]
+pub enum Decoding {
+    Fold,
+    Escapes,
+    Entities,
+    Percent,
+    QuotedPrintable,
+    Base64,
+    Base32,
+    Hex,
+    CharCodes,
+    Markup,
+    TagCharacters,
+    Spelled,
+    Rot13,
+    Reversed,
+    Structure,
+}
+
+/// The worst verdict that a match may lead to. Weak matches (a parent host, pieces from two places)
+/// ask at most.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Floor {
+    /// The value as a whole was traced.
+    Deny,
+    /// Only a part of it was, or something near it.
+    Ask,
+}
+
+/// One place where a value stood.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Place {
+    /// What kind of place.
+    pub kind: PlaceKind,
+    /// How much of the value was found there.
+    pub floor: Floor,
+    /// The configured name of the upstream that showed it.
+    pub upstream: String,
+    /// The tool whose result it was; `None` for listings, instructions and notifications.
+    pub tool: Option<String>,
+    /// The session's number of that call; 0 where there was none.
+    pub call: u64,
+    /// JSON path of the leaf in the message (RFC 9535 normalised path).
+    pub path: String,
+    /// Byte range within the leaf's decoded text.
+    pub range: (usize, usize),
+    /// How it was found, outermost first; empty when it stands there in plain sight.
+    pub chain: Vec<Decoding>,
+    /// At most 200 characters around it, unescaped: escape before showing.
+    pub excerpt: String,
+    /// Whether the value stands there exactly, by its STRICT form.
+    pub exact: bool,
+}
+
+/// Where a value came from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Default)]
+pub struct Trace {
+    /// The places, oldest first within a kind, at most a few of each kind. Empty: not traced.
+    pub places: Vec<Place>,
+    /// Whether the history that was searched is whole. `false`: entries were given up.
+    pub complete: bool,
+}

@@ -1,0 +1,1 @@
+//! The vector files, each row a test.
