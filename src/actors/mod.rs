@@ -1,1 +1,8 @@
 //! The running parts, on actix. Each gathers facts, makes one synchronous call into a pure module, and acts.
+
+mod messages;
+
+pub use messages::{
+    Admission, Answer, CallNumber, CallOutcome, Elicit, Gate, JudgeCall, Judgement, LateAnswer, Patience,
+    RecordListing, RecordOutput, RecordRefusal, SessionId, Ticket,
+};

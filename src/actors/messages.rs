@@ -1,0 +1,231 @@
+//! The seam between the relay and the gate: what a session tells the shared actors, and what they
+//! may ask of a session.
+//!
+//! The relay owns bytes and ids, the gate owns verdicts; neither knows more of the other than these
+//! messages. Payloads cross as [`Bytes`] slices of the line they came in, so handing one over costs
+//! a reference count. Every question here fails closed: a mailbox error of [`JudgeCall`] is a
+//! refusal, of [`RecordOutput`] a withheld result, of [`RecordListing`] a listing that is not shown.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix::{Message, Recipient};
+use bytes::Bytes;
+
+use crate::mcp::Tool;
+
+/// A client session, unique within the process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SessionId(pub u64);
+
+impl fmt::Display for SessionId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// The session's number of a `tools/call`, counted from 1 in order of arrival, refused ones too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CallNumber(pub u64);
+
+impl fmt::Display for CallNumber {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// The gate's own number of a call it let through; it comes back with the call's outcome.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Ticket(pub u64);
+
+/// How long the client will wait for an answer to this call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Patience {
+    /// The call carried no progress token: most clients give up after 60 s.
+    Short,
+    /// The call carried a progress token, so the session reports progress while a question is open.
+    Long,
+}
+
+/// May this call be forwarded? Answered once for each `tools/call` whose tool is in the catalogue.
+#[derive(Debug, Clone)]
+pub struct JudgeCall {
+    /// The session that calls.
+    pub session: SessionId,
+    /// Its number of this call.
+    pub call: CallNumber,
+    /// `clientInfo.name` as the client gave it: hostile text, escape before showing.
+    pub client: Arc<str>,
+    /// The tool, with its upstream and its entry exactly as the upstream listed it.
+    pub tool: Arc<Tool>,
+    /// `params.arguments` as raw JSON of any form; `None` when absent. Holds no duplicate keys.
+    pub arguments: Option<Bytes>,
+    /// Who can put a question to the human; `None` when the client did not declare form elicitation.
+    pub asker: Option<Recipient<Elicit>>,
+    /// How long a question may stay open.
+    pub patience: Patience,
+}
+
+/// The answer to [`JudgeCall`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Judgement {
+    /// The verdict is recorded: send the call, and report its outcome under this ticket.
+    Forward {
+        /// The gate's number of the call.
+        ticket: Ticket,
+    },
+    /// The call is not sent. The client gets this text in a result with `isError: true`.
+    Refuse {
+        /// The whole text, `[bouncer blocked] …`.
+        text: String,
+    },
+}
+
+impl Message for JudgeCall {
+    type Result = Judgement;
+}
+
+/// How a forwarded call ended.
+#[derive(Debug, Clone)]
+pub enum CallOutcome {
+    /// The raw `result` object, to be recorded before the client sees it.
+    Result(Bytes),
+    /// The raw `error` object of the upstream: hostile text, recorded like a result.
+    Error(Bytes),
+    /// The client cancelled it; whatever the upstream still answers is dropped.
+    Cancelled,
+    /// No usable answer came (crash, time limit, over-long or malformed answer). Our own words,
+    /// without upstream text.
+    Lost(String),
+}
+
+/// A forwarded call has ended. Awaited before the reply goes to the client.
+#[derive(Debug, Clone)]
+pub struct RecordOutput {
+    /// The session that called.
+    pub session: SessionId,
+    /// Its number of the call.
+    pub call: CallNumber,
+    /// The ticket of the call's [`Judgement::Forward`].
+    pub ticket: Ticket,
+    /// The tool that was called.
+    pub tool: Arc<Tool>,
+    /// What came of it.
+    pub outcome: CallOutcome,
+    /// From handing the call to the upstream to its end.
+    pub latency: Duration,
+    /// Bytes of the message sent to the upstream.
+    pub sent: usize,
+}
+
+impl Message for RecordOutput {
+    type Result = ();
+}
+
+/// A `tools/call` that never came to a judgement: an unknown name, duplicate keys, a null id.
+#[derive(Debug, Clone)]
+pub struct RecordRefusal {
+    /// The session that called.
+    pub session: SessionId,
+    /// `clientInfo.name`: hostile text.
+    pub client: Arc<str>,
+    /// The name asked for, as far as it was read: hostile text.
+    pub name: String,
+    /// Why it was refused, in our own words.
+    pub why: String,
+}
+
+impl Message for RecordRefusal {
+    type Result = ();
+}
+
+/// An upstream has listed its tools, for the first time or after a change. Awaited before any
+/// session shows the list.
+#[derive(Debug, Clone)]
+pub struct RecordListing {
+    /// The upstream's configured name.
+    pub upstream: Arc<str>,
+    /// The entries as raw JSON objects in the order listed, each name once.
+    pub tools: Vec<Arc<Tool>>,
+    /// `instructions` of the handshake, decoded: hostile text.
+    pub instructions: Option<String>,
+    /// Raw `serverInfo` of the handshake: hostile text.
+    pub server_info: Option<Bytes>,
+}
+
+/// The answer to [`RecordListing`].
+#[derive(Debug, Clone, Default)]
+pub struct Admission {
+    /// Tools, by their own names, that are not shown, each with the reason for the operator. A call
+    /// to one still comes as [`JudgeCall`], so that it gets the gate's own words, and is never sent.
+    pub withheld: BTreeMap<Arc<str>, String>,
+}
+
+impl Message for RecordListing {
+    type Result = Admission;
+}
+
+/// Put a question to the human behind a session (`elicitation/create`, form mode).
+#[derive(Debug, Clone)]
+pub struct Elicit {
+    /// The asker's own number of the question; comes back in [`LateAnswer`].
+    pub question: u64,
+    /// The call that waits for the answer: progress is reported for it, and cancelling it closes
+    /// the question with [`Answer::Gone`].
+    pub call: CallNumber,
+    /// The text shown.
+    pub message: String,
+    /// `requestedSchema`.
+    pub schema: serde_json::Value,
+    /// How long to wait before [`Answer::TimedOut`].
+    pub wait: Duration,
+    /// Who hears an answer that comes after the wait. `None`: the question is withdrawn instead.
+    pub late: Option<Recipient<LateAnswer>>,
+}
+
+/// The answer to [`Elicit`].
+#[derive(Debug, Clone, PartialEq)]
+pub enum Answer {
+    /// `action: accept` with this `content`; `Null` where it was absent.
+    Accept(serde_json::Value),
+    /// `action: decline`, or any action that the protocol does not know.
+    Decline,
+    /// `action: cancel`, or an error instead of an answer.
+    Cancel,
+    /// Nothing came in time.
+    TimedOut,
+    /// The call was cancelled or the client left.
+    Gone,
+}
+
+impl Message for Elicit {
+    type Result = Answer;
+}
+
+/// An answer that came after [`Answer::TimedOut`] was given.
+#[derive(Debug, Clone)]
+pub struct LateAnswer {
+    /// [`Elicit::question`].
+    pub question: u64,
+    /// The answer; never `TimedOut`.
+    pub answer: Answer,
+}
+
+impl Message for LateAnswer {
+    type Result = ();
+}
+
+/// The gate as the relay sees it: the recipients of the four messages above.
+#[derive(Clone)]
+pub struct Gate {
+    /// Judges calls.
+    pub judge: Recipient<JudgeCall>,
+    /// Hears how forwarded calls ended.
+    pub record: Recipient<RecordOutput>,
+    /// Hears of requests that never came to a judgement.
+    pub refusal: Recipient<RecordRefusal>,
+    /// Admits listings.
+    pub listing: Recipient<RecordListing>,
+}
