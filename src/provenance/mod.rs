@@ -11,4 +11,4 @@ mod trace;
 
 pub use destination::{Destination, Reason as DestinationReason, Standing, Strict};
 pub use kind::Kind;
-pub use trace::{Decoding, Floor, Place, PlaceKind, Trace};
+pub use trace::{Alteration, AlterationSize, Decoding, Floor, Place, PlaceKind, Trace};

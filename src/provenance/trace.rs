@@ -78,6 +78,29 @@ pub struct Place {
     pub excerpt: String,
     /// Whether the value stands there exactly, by its STRICT form.
     pub exact: bool,
+    /// Whether the value is the whole scalar of a structure there (a record's `id`, a `path`), not a
+    /// mention inside longer text. What is neither an identity nor a link field is still free text.
+    pub whole: bool,
+}
+
+/// How far a url is from the one it was made from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AlterationSize {
+    /// A prefix of its path, at most three more path words of at most 16 letters, a small number, a
+    /// fragment: too little to carry anything.
+    Small,
+    /// More than that.
+    Large,
+}
+
+/// A url that was not read as it stands, but is made from one that was.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Alteration {
+    /// Where the url that it was made from was read.
+    pub of: Place,
+    /// How far it is from it.
+    pub size: AlterationSize,
 }
 
 /// Where a value came from.
@@ -85,6 +108,8 @@ pub struct Place {
 pub struct Trace {
     /// The places, oldest first within a kind, at most a few of each kind. Empty: not traced.
     pub places: Vec<Place>,
+    /// For a url that was read at the same host in another form: the nearest one read.
+    pub altered: Option<Alteration>,
     /// Whether the history that was searched is whole. `false`: entries were given up.
     pub complete: bool,
 }
