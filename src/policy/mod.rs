@@ -4,7 +4,9 @@
 //! Pure: no IO, no clock, no logging, no runtime. Facts in, verdict out.
 
 mod effect;
+mod glob;
 mod verdict;
 
 pub use effect::{ArgPath, Effect, Layer, Role};
+pub use glob::Glob;
 pub use verdict::{Contract, Outcome};
