@@ -3,10 +3,25 @@
 //!
 //! Pure: no IO, no clock, no logging, no runtime. Facts in, verdict out.
 
+mod decide;
+#[cfg(test)]
+mod decide_tests;
 mod effect;
+mod facts;
 mod glob;
+mod origin;
+mod question;
+mod refusal;
 mod verdict;
 
+pub use decide::decide;
 pub use effect::{ArgPath, Effect, Layer, Role};
+pub use facts::{
+    AmountState, Asked, BudgetState, ConstraintFinding, DestinationFacts, Facts, FlowContent, FlowFacts,
+    Gate, Locality, PinState, Typed,
+};
 pub use glob::Glob;
-pub use verdict::{Contract, Outcome};
+pub use origin::{Cells, Provenance};
+pub use question::{Subject, question};
+pub use refusal::{BLOCKED, Unasked, refusal};
+pub use verdict::{Contract, Finding, Outcome, Reason, Verdict};

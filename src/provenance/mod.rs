@@ -6,9 +6,11 @@
 //! never a reason to allow.
 
 mod destination;
+mod escape;
 mod kind;
 mod trace;
 
 pub use destination::{Destination, Reason as DestinationReason, Standing, Strict};
+pub use escape::{escaped, escaped_around, is_hidden};
 pub use kind::Kind;
 pub use trace::{Alteration, AlterationSize, Decoding, Floor, Place, PlaceKind, Trace};

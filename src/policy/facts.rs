@@ -1,0 +1,203 @@
+//! The facts of one call, as the actors gathered them: what [`super::decide`] decides on.
+//!
+//! A fact is a value, never a handle: nothing here can be asked for more, and what could not be
+//! gathered is said so (`Unavailable`, `complete: false`), because a missing fact must refuse.
+
+use serde::Serialize;
+
+use crate::provenance::{Destination, Place, Trace};
+
+use super::{ArgPath, Effect, Outcome, Role};
+
+/// Whether the tool is what it was when first seen.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PinState {
+    /// In the catalogue, unchanged since it was pinned.
+    Known,
+    /// Not in the catalogue.
+    Unlisted,
+    /// Withheld since it changed, with the fields that did.
+    Drifted(Vec<String>),
+    /// The policy that would rule on it does not load; the text says why, for the operator.
+    NoPolicy(String),
+}
+
+/// What is left of the tool's budget. The slot of this call is already taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BudgetState {
+    /// No limit is set.
+    Unlimited,
+    /// This call took slot `used` of `max`.
+    Taken {
+        /// Attempts so far, this one included.
+        used: u64,
+        /// The limit.
+        max: u64,
+    },
+    /// All `max` slots were taken before.
+    Exhausted {
+        /// The limit.
+        max: u64,
+    },
+    /// The budget actor did not answer.
+    Unavailable,
+}
+
+/// Whether the user typed a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Typed {
+    /// No.
+    No,
+    /// It stands in a block that the user pasted, or that the client wrote: trusts nothing.
+    Pasted,
+    /// As a bare dictionary word, which opens nothing that destroys, spends, executes or changes access.
+    BareWord,
+    /// As a whole token.
+    Yes,
+}
+
+/// Whether the user asked for the effect of the call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Asked {
+    /// No verb of the effect's class stands in imperative position.
+    No,
+    /// Through a delegating phrase ("do the tasks in …"): as far as a question, no further.
+    Delegated,
+    /// Yes.
+    Yes,
+}
+
+/// One destination of the call with all that is known of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct DestinationFacts {
+    /// The destination.
+    pub destination: Destination,
+    /// The role of its argument, where one is known.
+    pub role: Option<Role>,
+    /// The policy's rule that trusts it: the rule's own text.
+    pub allowlisted: Option<String>,
+    /// The human's grant that covers it: the grant's id.
+    pub granted: Option<String>,
+    /// A human refused it in this session, and has not typed it since.
+    pub refused: bool,
+    /// Whether the user typed it.
+    pub typed: Typed,
+    /// Whether the user asked for this call's effect on it.
+    pub asked: Asked,
+    /// Where it stood in what upstreams showed.
+    pub trace: Trace,
+    /// How many distinct links of the same record and host were used before this one, for a fetch.
+    pub links_used: usize,
+    /// The id of a thing that an allowed call created at this upstream.
+    pub created: bool,
+}
+
+/// A constraint that this call does not pass.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ConstraintFinding {
+    /// The argument.
+    pub argument: ArgPath,
+    /// Ask or deny.
+    pub outcome: Outcome,
+    /// The rule in our own words, without any value: `path outside the allowed folders`.
+    pub rule: String,
+}
+
+/// Content of the arguments that was recorded from another upstream, or is secret-shaped.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct FlowFacts {
+    /// RFC 6901 pointer of the argument that carries it.
+    pub pointer: String,
+    /// What it is.
+    pub content: FlowContent,
+    /// Whether a human allowed this pair before in this session, or policy does.
+    pub granted: bool,
+}
+
+/// What a flow carries.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FlowContent {
+    /// A secret-shaped value; the text names the shape (`private key`), never the value.
+    Secret(String),
+    /// Text recorded from another upstream.
+    Text {
+        /// The place it was read at.
+        from: Place,
+        /// Contiguous characters found.
+        chars: usize,
+    },
+}
+
+/// The amount of a spending call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AmountState {
+    /// The call carries no amount.
+    None,
+    /// Each amount was typed by the user or is covered by a grant.
+    Vouched,
+    /// An amount was neither typed nor granted.
+    Unvouched,
+}
+
+/// Whether the sink gate applies to a tool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Gate {
+    /// It does.
+    On,
+    /// The user's policy says `exfiltrating: false`.
+    Off,
+}
+
+/// Whether an upstream is a place of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Locality {
+    /// A pack or policy declares that what it is given stays with the user.
+    Local,
+    /// Anything else: it is itself a destination.
+    Elsewhere,
+}
+
+/// Everything that is known of one call.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Facts {
+    /// The effect of this very call: the tool's, refined by what its arguments hold.
+    pub effect: Effect,
+    /// Whether the sink gate applies.
+    pub gate: Gate,
+    /// Whether the upstream keeps what it is given.
+    pub locality: Locality,
+    /// The pin.
+    pub pin: PinState,
+    /// The budget.
+    pub budget: BudgetState,
+    /// Constraints not passed, those of the guard among them.
+    pub constraints: Vec<ConstraintFinding>,
+    /// The destinations, in the order of the policy's arguments.
+    pub destinations: Vec<DestinationFacts>,
+    /// Whether more destinations stood in the arguments than are judged: the rest is unproven.
+    pub truncated: bool,
+    /// Content that leaves.
+    pub flows: Vec<FlowFacts>,
+    /// The amount, for a call that spends.
+    pub amount: AmountState,
+    /// Whether the user asked for the effect at all, for calls without a destination.
+    pub asked: Asked,
+    /// A human's grant for exactly these arguments.
+    pub call_granted: Option<String>,
+    /// A human refused exactly this call in this session.
+    pub call_refused: bool,
+    /// Whether the history that was searched is whole.
+    pub complete: bool,
+    /// Cells of the table that the policy changed.
+    pub cells: super::Cells,
+    /// A shared actor that did not answer: the call is refused, whatever else is known.
+    pub unavailable: Option<&'static str>,
+}

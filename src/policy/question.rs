@@ -1,0 +1,205 @@
+//! What the human reads when a call is asked about.
+//!
+//! The order is fixed: the verb and effect; the destination in full, its registrable domain named,
+//! punycode beside IDN; the upstream by its configured name; the place it was read at; what the
+//! content carries; why it is asked. Upstream text and arguments are equally hostile: both are
+//! escaped and bounded.
+
+use crate::provenance::{Destination, DestinationReason, Kind, Place, escaped, escaped_around};
+
+use super::Effect;
+use super::facts::{DestinationFacts, Facts, FlowContent};
+use super::origin::Provenance;
+use super::verdict::{Reason, Verdict};
+
+/// Characters of a destination that are shown; longer ones are cut with a mark.
+const DESTINATION: usize = 300;
+/// Characters of the place that are shown, and those kept before the value.
+const EXCERPT: usize = 60;
+const AROUND: usize = 20;
+/// Destinations named one by one; the rest is counted.
+const NAMED: usize = 8;
+
+/// What the question is about, beside the verdict.
+#[derive(Debug, Clone, Copy)]
+pub struct Subject<'a> {
+    /// The configured name of the upstream.
+    pub upstream: &'a str,
+    /// The tool, as the upstream names it: hostile text.
+    pub tool: &'a str,
+    /// Amounts and currencies of the call, as they stand in the arguments: hostile text.
+    pub amounts: &'a [String],
+    /// What the call is about when it names no destination: its targets in words.
+    pub about: &'a [String],
+    /// When this Bouncer began to listen, in words, if the history is not complete.
+    pub since: Option<&'a str>,
+}
+
+/// The whole text of the question.
+pub fn question(subject: Subject<'_>, facts: &Facts, verdict: &Verdict) -> String {
+    let mut lines = vec![headline(subject, facts.effect)];
+    let mut shown = 0_usize;
+    for finding in &verdict.findings {
+        let Reason::Destination { facts: destination, provenance, place } = &finding.reason else { continue };
+        shown += 1;
+        if shown > NAMED {
+            continue;
+        }
+        lines.push(destination_line(destination, *provenance));
+        if let Some(place) = place {
+            lines.push(place_line(place, &destination.destination));
+        }
+    }
+    if shown > NAMED {
+        lines.push(format!("… and {} more", shown - NAMED));
+    }
+    for text in subject.about.iter().take(NAMED) {
+        lines.push(format!("about: {}", escaped(text, DESTINATION)));
+    }
+    if !subject.amounts.is_empty() {
+        let amounts: Vec<_> = subject.amounts.iter().take(NAMED).map(|amount| escaped(amount, 40)).collect();
+        lines.push(format!("amount: {}", amounts.join(", ")));
+    }
+    for finding in verdict.open() {
+        if let Reason::Flow(flow) = &finding.reason {
+            lines.push(flow_line(&flow.pointer, &flow.content));
+        }
+    }
+    lines.push(format!("why: {}", why(verdict)));
+    if !facts.complete {
+        let since = subject.since.map_or_else(String::new, |since| format!(" since {since}"));
+        lines.push(format!("note: what was read is known only in part{since}"));
+    }
+    lines.join("\n")
+}
+
+fn headline(subject: Subject<'_>, effect: Effect) -> String {
+    let tool = escaped(subject.tool, 64);
+    let upstream = escaped(subject.upstream, 64);
+    let verb = match effect {
+        Effect::Read => "Read",
+        Effect::Fetch => "Fetch",
+        Effect::Write => "Write",
+        Effect::Send => "Send",
+        Effect::Spend => "Spend money",
+        Effect::Destroy => "Destroy",
+        Effect::Execute => "Run code",
+        Effect::Account => "Change access",
+    };
+    format!("{verb} with `{tool}` of server `{upstream}`?")
+}
+
+fn destination_line(facts: &DestinationFacts, provenance: Provenance) -> String {
+    let destination = &facts.destination;
+    let label = match (destination.reason, facts.role) {
+        (DestinationReason::Embedded, _) => "link in the text",
+        (_, Some(super::Role::Target)) => "target",
+        (_, Some(super::Role::Command)) => "command",
+        (_, Some(super::Role::Path)) => "path",
+        _ => "to",
+    };
+    let mut line = format!(
+        "{label}: {} (argument {}, {})",
+        escaped(&destination.text, DESTINATION),
+        escaped(&destination.argument, 64),
+        words(provenance)
+    );
+    if let Some(domain) = domain(destination) {
+        line.push_str(", domain ");
+        line.push_str(&domain);
+    }
+    line
+}
+
+fn words(provenance: Provenance) -> &'static str {
+    match provenance {
+        Provenance::Allowlisted => "trusted by your policy",
+        Provenance::Granted => "allowed by you before",
+        Provenance::Typed => "typed by you",
+        Provenance::OwnData => "from your own data",
+        Provenance::TypedNotAsked => "named by you, but not for this",
+        Provenance::LinkField => "a link that was read",
+        Provenance::IdentityField => "a person or account field that was read",
+        Provenance::Planted => "in your own data, but put there from what was read",
+        Provenance::PointedText => "in the text you pointed at",
+        Provenance::Unproven => "not seen anywhere before",
+        Provenance::AlteredLink => "made from a link that was read",
+        Provenance::FreeText => "in text that was read",
+    }
+}
+
+/// The registrable domain of a destination with a host, with its Unicode and ASCII forms when they differ.
+fn domain(destination: &Destination) -> Option<String> {
+    let host = match destination.kind {
+        Kind::Email => destination.text.rsplit_once('@')?.1.to_owned(),
+        Kind::Url => url::Url::parse(&destination.text).ok()?.host_str()?.to_owned(),
+        Kind::Host => destination.text.clone(),
+        _ => return None,
+    };
+    let ascii = idna::domain_to_ascii(host.trim_matches(['.', '>', ' '])).ok()?;
+    let registrable = psl::domain_str(&ascii).map_or_else(|| ascii.clone(), str::to_owned);
+    let (unicode, _) = idna::domain_to_unicode(&registrable);
+    Some(if unicode == registrable {
+        escaped(&registrable, 100)
+    } else {
+        format!("{} ({})", escaped(&registrable, 100), escaped(&unicode, 100))
+    })
+}
+
+fn place_line(place: &Place, destination: &Destination) -> String {
+    let tool = place.tool.as_deref().map_or_else(|| "its listing".to_owned(), |tool| escaped(tool, 64));
+    let at = place.excerpt.find(&destination.text).unwrap_or(0);
+    let excerpt = escaped_around(&place.excerpt, (at, at + destination.text.len()), AROUND, EXCERPT);
+    format!(
+        "read at: {} {tool}, call {}, {}: \"{excerpt}\"",
+        escaped(&place.upstream, 64),
+        place.call,
+        escaped(&place.path, 80)
+    )
+}
+
+fn flow_line(pointer: &str, content: &FlowContent) -> String {
+    match content {
+        FlowContent::Secret(shape) => {
+            format!("carries: what looks like a {shape}, in {}", escaped(pointer, 64))
+        }
+        FlowContent::Text { from, chars } => {
+            let tool =
+                from.tool.as_deref().map_or_else(|| "its listing".to_owned(), |tool| escaped(tool, 64));
+            format!(
+                "carries: {chars} characters read from server `{}` ({tool}, call {}): \"{}\"",
+                escaped(&from.upstream, 64),
+                from.call,
+                escaped(&from.excerpt, EXCERPT)
+            )
+        }
+    }
+}
+
+fn why(verdict: &Verdict) -> String {
+    let mut reasons: Vec<&str> = Vec::new();
+    for finding in verdict.open() {
+        let reason = match &finding.reason {
+            Reason::Destination { facts, provenance, .. } => match provenance {
+                _ if facts.destination.reason == DestinationReason::Unparsed => {
+                    "part of the destination could not be read"
+                }
+                Provenance::Unproven => "you did not name this destination",
+                Provenance::TypedNotAsked => "you named it, but did not ask for this",
+                Provenance::PointedText => "it comes from the text you pointed at",
+                Provenance::Planted => "it entered your own data from what was read",
+                _ => "it comes from what was read, not from you",
+            },
+            Reason::NoDestination => "it names no destination that could be checked",
+            Reason::TooManyDestinations => "it names very many destinations",
+            Reason::Amount { .. } => "you did not name this amount",
+            Reason::Flow(_) => "content of one server would go to another",
+            Reason::Constraint { rule, .. } => rule,
+            _ => continue,
+        };
+        if !reasons.contains(&reason) {
+            reasons.push(reason);
+        }
+    }
+    reasons.join("; ")
+}
