@@ -1,5 +1,6 @@
 //! The running parts, on actix. Each gathers facts, makes one synchronous call into a pure module, and acts.
 
+pub mod audit;
 mod messages;
 
 pub use messages::{

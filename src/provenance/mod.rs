@@ -8,9 +8,11 @@
 mod destination;
 mod escape;
 mod kind;
+mod secret;
 mod trace;
 
 pub use destination::{Destination, Reason as DestinationReason, Standing, Strict};
 pub use escape::{escaped, escaped_around, is_hidden};
 pub use kind::Kind;
+pub use secret::{Secret, mask_secrets, secret_key, secrets};
 pub use trace::{Alteration, AlterationSize, Decoding, Floor, Place, PlaceKind, Trace};

@@ -1,0 +1,92 @@
+//! The hash chain: each line ends in `"prev":…,"hash":…`, where `hash` is the SHA-256 of the line's
+//! bytes before `,"hash"` and `prev` is the hash of the line before.
+//!
+//! Any byte that is changed in any line breaks that line's hash, and any line that is taken out
+//! breaks the next line's `prev`. A tail that is cut off shows only against a head kept elsewhere.
+
+use sha2::{Digest, Sha256};
+
+/// The `prev` of the first line.
+pub const GENESIS: &str = "0000000000000000000000000000000000000000000000000000000000000000";
+
+/// What a line says of its place in the chain.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Link {
+    /// The hash of the line before, as the line states it.
+    pub prev: String,
+    /// The line's own hash.
+    pub hash: String,
+}
+
+/// Ends an open object (`{"a":1` without its brace) as a line of the chain: the line with its line
+/// break, and its hash.
+pub fn seal(open: &str, prev: &str) -> (String, String) {
+    let mut line = String::with_capacity(open.len() + 160);
+    line.push_str(open);
+    line.push_str(",\"prev\":\"");
+    line.push_str(prev);
+    line.push('"');
+    let hash = hex(&line);
+    line.push_str(",\"hash\":\"");
+    line.push_str(&hash);
+    line.push_str("\"}\n");
+    (line, hash)
+}
+
+/// Reads and checks one line, without its line break.
+///
+/// # Errors
+///
+/// What is wrong with it, for the operator: no hash at its end, or a hash that is not that of its bytes.
+pub fn verify_line(line: &str) -> Result<Link, &'static str> {
+    let at = line.rfind(",\"hash\":\"").ok_or("it has no hash")?;
+    let (body, tail) = line.split_at(at);
+    let hash = tail
+        .strip_prefix(",\"hash\":\"")
+        .and_then(|rest| rest.strip_suffix("\"}"))
+        .filter(|hash| hash.len() == GENESIS.len())
+        .ok_or("its hash is malformed")?;
+    let prev_at = body.rfind(",\"prev\":\"").ok_or("it has no link to the line before")?;
+    let prev = body
+        .get(prev_at..)
+        .and_then(|rest| rest.strip_prefix(",\"prev\":\""))
+        .and_then(|rest| rest.strip_suffix('"'))
+        .filter(|prev| prev.len() == GENESIS.len())
+        .ok_or("its link to the line before is malformed")?;
+    if hex(body) != hash {
+        return Err("its hash does not fit its text");
+    }
+    Ok(Link { prev: prev.to_owned(), hash: hash.to_owned() })
+}
+
+fn hex(text: &str) -> String {
+    data_encoding::HEXLOWER.encode(&Sha256::digest(text.as_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_sealed_line_verifies_and_names_its_neighbour() {
+        let (first, hash) = seal("{\"kind\":\"verdict\"", GENESIS);
+        let (second, _) = seal("{\"kind\":\"outcome\"", &hash);
+        assert_eq!(verify_line(first.trim_end()).unwrap().hash, hash);
+        assert_eq!(verify_line(second.trim_end()).unwrap().prev, hash);
+    }
+
+    proptest! {
+        #[test]
+        fn any_changed_byte_is_found(at in 0_usize..1000, to in any::<u8>()) {
+            let (line, _) = seal("{\"kind\":\"verdict\",\"tool\":\"send\"", GENESIS);
+            let line = line.trim_end();
+            let mut bytes = line.as_bytes().to_vec();
+            let at = at % bytes.len();
+            prop_assume!(bytes[at] != to);
+            bytes[at] = to;
+            let ok = std::str::from_utf8(&bytes).is_ok_and(|line| verify_line(line).is_ok());
+            prop_assert!(!ok);
+        }
+    }
+}

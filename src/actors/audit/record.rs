@@ -1,0 +1,192 @@
+//! What stands in a line of the audit log.
+//!
+//! Two kinds, joined by session and call number. The names `tool`, `args`, `verdict`, `reason`,
+//! `contract` and `ts` are those of the reference format, so that its readers find them. Values with
+//! the shape of a secret are masked; the digest of the raw arguments stays, so that a masked call can
+//! still be compared.
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+use sha2::{Digest, Sha256};
+
+use crate::policy::{Finding, Verdict};
+use crate::provenance::{mask_secrets, secret_key};
+
+/// Characters of one string of the arguments that are kept; longer ones are cut with their length.
+const STRING: usize = 2_000;
+/// Leaves of the arguments that are kept.
+const LEAVES: usize = 512;
+
+/// A record whose text is ready but for its place in the chain.
+pub trait Sealing {
+    /// The line as an open object, without its closing brace.
+    fn open(&self) -> String;
+}
+
+/// The verdict on a call, written before it is forwarded or refused.
+#[derive(Debug, Clone, Serialize)]
+pub struct VerdictRecord<'a> {
+    /// Always `verdict`.
+    pub kind: &'static str,
+    /// Milliseconds since the Unix epoch.
+    pub ts: u64,
+    /// The session, unique over processes.
+    pub session: &'a str,
+    /// The session's number of the call.
+    pub call: u64,
+    /// The client's own name, as it gave it.
+    pub client: &'a str,
+    /// The upstream's configured name.
+    pub upstream: &'a str,
+    /// The tool's own name at its upstream.
+    pub tool: &'a str,
+    /// The arguments, masked and bounded.
+    pub args: Value,
+    /// SHA-256 of the raw arguments, hex.
+    pub args_sha256: String,
+    /// `allow`, `ask` (then refused or not, see `answer`) or `deny`.
+    pub verdict: &'static str,
+    /// The contract that decided.
+    pub contract: &'static str,
+    /// Why, with values: for people, never for the model.
+    pub reason: String,
+    /// All findings.
+    pub evidence: &'a [Finding],
+    /// The grant or answer that let it pass.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub grant: Option<String>,
+    /// What became of the question, where one was due.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub answer: Option<&'static str>,
+}
+
+/// How a forwarded call ended.
+#[derive(Debug, Clone, Serialize)]
+pub struct OutcomeRecord<'a> {
+    /// Always `outcome`.
+    pub kind: &'static str,
+    /// Milliseconds since the Unix epoch.
+    pub ts: u64,
+    /// The session, unique over processes.
+    pub session: &'a str,
+    /// The session's number of the call.
+    pub call: u64,
+    /// The upstream's configured name.
+    pub upstream: &'a str,
+    /// The tool's own name at its upstream.
+    pub tool: &'a str,
+    /// `result`, `error`, `cancelled` or `lost`.
+    pub outcome: &'static str,
+    /// From handing the call to the upstream to its end.
+    pub latency_ms: u64,
+    /// Bytes of the message sent.
+    pub sent: usize,
+    /// Bytes of the payload received.
+    pub received: usize,
+}
+
+impl<T: Serialize> Sealing for T {
+    fn open(&self) -> String {
+        let mut line = serde_json::to_string(self).unwrap_or_else(|_| "{\"kind\":\"unwritable\"}".to_owned());
+        line.pop();
+        line
+    }
+}
+
+impl<'a> VerdictRecord<'a> {
+    /// The record of `verdict` on a call.
+    pub fn new(
+        (ts, session, call, client): (u64, &'a str, u64, &'a str),
+        (upstream, tool): (&'a str, &'a str),
+        arguments: &Value,
+        raw: &[u8],
+        verdict: &'a Verdict,
+    ) -> Self {
+        Self {
+            kind: "verdict",
+            ts,
+            session,
+            call,
+            client,
+            upstream,
+            tool,
+            args: masked(arguments),
+            args_sha256: data_encoding::HEXLOWER.encode(&Sha256::digest(raw)),
+            verdict: verdict.outcome.as_str(),
+            contract: verdict.contract.as_str(),
+            reason: verdict.reason(),
+            evidence: &verdict.findings,
+            grant: None,
+            answer: None,
+        }
+    }
+}
+
+/// The arguments fit for the log: secrets masked, long strings cut, at most [`LEAVES`] leaves.
+fn masked(arguments: &Value) -> Value {
+    mask(None, arguments, &mut LEAVES.clone())
+}
+
+fn mask(key: Option<&str>, value: &Value, left: &mut usize) -> Value {
+    match value {
+        Value::Object(map) => {
+            let mut out = Map::new();
+            for (key, value) in map {
+                if *left == 0 {
+                    out.insert("…".to_owned(), Value::String(format!("{} members in all", map.len())));
+                    break;
+                }
+                out.insert(key.clone(), mask(Some(key), value, left));
+            }
+            Value::Object(out)
+        }
+        Value::Array(items) => {
+            let mut out = Vec::new();
+            for item in items {
+                if *left == 0 {
+                    out.push(Value::String(format!("… {} items in all", items.len())));
+                    break;
+                }
+                out.push(mask(key, item, left));
+            }
+            Value::Array(out)
+        }
+        Value::String(text) => {
+            *left = left.saturating_sub(1);
+            if key.is_some_and(secret_key) && !text.is_empty() {
+                return Value::String("[masked]".to_owned());
+            }
+            let text = mask_secrets(text);
+            match text.char_indices().nth(STRING) {
+                None => Value::String(text.into_owned()),
+                Some((at, _)) => {
+                    let kept = text.get(..at).unwrap_or_default();
+                    Value::String(format!("{kept}… [{} characters in all]", text.chars().count()))
+                }
+            }
+        }
+        other => {
+            *left = left.saturating_sub(1);
+            other.clone()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_are_masked_and_long_strings_cut() {
+        let args = serde_json::json!({
+            "to": "ana@corp.example",
+            "password": "hunter2hunter2",
+            "body": "token ghp_0123456789abcdefghijklmnopqrstuvwxyzAB and more",
+            "long": "x".repeat(5_000),
+        });
+        let shown = masked(&args).to_string();
+        assert!(shown.contains("ana@corp.example"));
+        assert!(!shown.contains("hunter2") && !shown.contains("ghp_0123456789"), "{shown}");
+        assert!(shown.contains("and more") && shown.contains("[5000 characters in all]"), "{shown}");
+    }
+}

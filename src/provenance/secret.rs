@@ -1,0 +1,158 @@
+//! Values with the shape of a secret: tokens with known prefixes, private keys, JSON web tokens, and
+//! assignments to a key whose name says so.
+//!
+//! Shapes, not entropy: OAuth states, signed urls and tracking ids are random too, and a rule that
+//! stops them is switched off. One linear pass per text.
+
+use std::borrow::Cow;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+/// A secret-shaped value in a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Secret {
+    /// What it looks like, in words for a person.
+    pub shape: &'static str,
+    /// Byte range of the value itself.
+    pub range: (usize, usize),
+}
+
+/// Shapes by their first group; the whole match where there is none.
+const SHAPES: [(&str, &str); 9] = [
+    ("private key", r"-----BEGIN [A-Z ]{0,24}PRIVATE KEY-----[A-Za-z0-9+/=\s\\n]*"),
+    ("cloud access key", r"\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}\b"),
+    (
+        "access token",
+        r"\b(?:gh[pousr]_[A-Za-z0-9]{30,}|github_pat_[A-Za-z0-9_]{22,}|glpat-[A-Za-z0-9_-]{16,}|npm_[A-Za-z0-9]{30,}|pypi-[A-Za-z0-9_-]{30,}|dop_v1_[a-f0-9]{32,}|hf_[A-Za-z0-9]{30,}|lin_api_[A-Za-z0-9]{30,}|ntn_[A-Za-z0-9]{30,}|shp(?:at|ca|ss)_[a-fA-F0-9]{24,})",
+    ),
+    ("chat token", r"\bxox[abeoprs]-[A-Za-z0-9-]{10,}"),
+    ("API key", r"\b(?:AIza[A-Za-z0-9_-]{30,}|SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}|key-[a-f0-9]{32})"),
+    (
+        "API key",
+        r"\b(?:sk|pk|rk|ak|tk|qz|api|key)[_-](?:live|test|prod|proj|ant|or|svcacct)[_-][A-Za-z0-9_-]{10,}",
+    ),
+    ("API key", r"\bsk-[A-Za-z0-9_-]{20,}"),
+    ("web token", r"\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}"),
+    (
+        "secret value",
+        r#"(?i)[a-z0-9_.-]{0,40}(?:secret|password|passwd|passphrase|api[_-]?key|access[_-]?key|private[_-]?key|auth[_-]?token|access[_-]?token|refresh[_-]?token|credential)[a-z0-9_]{0,20}["']?\s{0,3}[:=]\s{0,3}["']?([^\s"',;<>]{8,})"#,
+    ),
+];
+
+static PATTERNS: LazyLock<Vec<(&'static str, Regex)>> = LazyLock::new(|| {
+    SHAPES.iter().filter_map(|(shape, pattern)| Some((*shape, Regex::new(pattern).ok()?))).collect()
+});
+
+/// Bytes that every secret has at least: shorter texts are not looked at.
+const SHORTEST: usize = 12;
+
+/// All secret-shaped values of a text, in order, without overlaps.
+pub fn secrets(text: &str) -> Vec<Secret> {
+    if text.len() < SHORTEST {
+        return Vec::new();
+    }
+    let mut found: Vec<Secret> = PATTERNS
+        .iter()
+        .flat_map(|(shape, pattern)| {
+            pattern.captures_iter(text).filter_map(|captures| {
+                let group = captures.get(1).or_else(|| captures.get(0))?;
+                (*shape != "secret value" || is_random(group.as_str()))
+                    .then(|| Secret { shape, range: (group.start(), group.end()) })
+            })
+        })
+        .collect();
+    found.sort_by_key(|secret| (secret.range.0, std::cmp::Reverse(secret.range.1)));
+    let mut end = 0;
+    found.retain(|secret| {
+        let clear = secret.range.0 >= end;
+        if clear {
+            end = secret.range.1;
+        }
+        clear
+    });
+    found
+}
+
+/// Whether an assigned value looks made by a machine: letters and digits mixed, and no placeholder,
+/// variable or path.
+fn is_random(value: &str) -> bool {
+    let digits = value.bytes().filter(u8::is_ascii_digit).count();
+    let letters = value.bytes().filter(u8::is_ascii_alphabetic).count();
+    let placeholder = value.starts_with(['$', '<', '{', '%', '/', '.', '*']) || value.contains("://");
+    digits >= 2 && letters >= 4 && !placeholder
+}
+
+/// The text with each secret-shaped value replaced by `[masked]`.
+pub fn mask_secrets(text: &str) -> Cow<'_, str> {
+    let found = secrets(text);
+    if found.is_empty() {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut from = 0;
+    for secret in found {
+        out.push_str(text.get(from..secret.range.0).unwrap_or_default());
+        out.push_str("[masked]");
+        from = secret.range.1;
+    }
+    out.push_str(text.get(from..).unwrap_or_default());
+    Cow::Owned(out)
+}
+
+/// Whether the name of a member says that its value is a secret.
+pub fn secret_key(name: &str) -> bool {
+    let plain: String =
+        name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase();
+    [
+        "password",
+        "passwd",
+        "passphrase",
+        "secret",
+        "clientsecret",
+        "apikey",
+        "accesskey",
+        "privatekey",
+        "token",
+        "accesstoken",
+        "refreshtoken",
+        "authtoken",
+        "authorization",
+        "credentials",
+        "otp",
+        "pin",
+    ]
+    .iter()
+    .any(|word| plain == *word || (word.len() > 6 && plain.ends_with(word)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shapes_are_found_and_ordinary_text_is_not() {
+        for (text, shapes) in [
+            ("aws_secret_access_key=wJalrXUtnFEMIK7MDENGbPxRfiCYEXAMPLEKEY42", vec!["secret value"]),
+            ("Your key: qz_live_81hf0s3kd92m", vec!["API key"]),
+            ("-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXktdjE\n", vec!["private key"]),
+            ("id AKIAIOSFODNN7EXAMPLE and xoxb-123456789012-abc", vec!["cloud access key", "chat token"]),
+            ("password: \"tr0ub4dor&3xyz\"", vec!["secret value"]),
+            ("password: ${DB_PASSWORD_2024}", vec![]),
+            ("The secret of good coffee is patience", vec![]),
+            (
+                "https://login.client.test/cb?state=9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+                vec![],
+            ),
+            ("reset your password: https://corp.example/reset/12345abcde", vec![]),
+            ("token bucket sizes: 12", vec![]),
+        ] {
+            assert_eq!(secrets(text).iter().map(|s| s.shape).collect::<Vec<_>>(), shapes, "{text}");
+        }
+    }
+
+    #[test]
+    fn every_pattern_compiles() {
+        assert_eq!(PATTERNS.len(), SHAPES.len());
+    }
+}
