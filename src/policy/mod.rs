@@ -3,6 +3,7 @@
 //!
 //! Pure: no IO, no clock, no logging, no runtime. Facts in, verdict out.
 
+mod asked;
 mod decide;
 #[cfg(test)]
 mod decide_tests;
@@ -14,6 +15,7 @@ mod question;
 mod refusal;
 mod verdict;
 
+pub use asked::asked;
 pub use decide::decide;
 pub use effect::{ArgPath, Effect, Layer, Role};
 pub use facts::{

@@ -10,9 +10,11 @@ mod escape;
 mod kind;
 mod secret;
 mod trace;
+mod words;
 
 pub use destination::{Destination, Reason as DestinationReason, Standing, Strict};
 pub use escape::{escaped, escaped_around, is_hidden};
 pub use kind::Kind;
 pub use secret::{Secret, mask_secrets, secret_key, secrets};
 pub use trace::{Alteration, AlterationSize, Decoding, Floor, Place, PlaceKind, Trace};
+pub use words::{Origin, ReadCall, Said, Sentence, Words};
