@@ -10,6 +10,7 @@ mod decide_tests;
 mod effect;
 mod facts;
 mod glob;
+mod grant;
 mod origin;
 mod question;
 mod refusal;
@@ -23,7 +24,8 @@ pub use facts::{
     Gate, Locality, PinState, Typed,
 };
 pub use glob::Glob;
+pub use grant::{AskedAbout, GrantKey, Ledger, Offer, asked_about, destination_key, fetch_key};
 pub use origin::{Cells, Provenance};
-pub use question::{Subject, question};
+pub use question::{Question, Subject, question};
 pub use refusal::{BLOCKED, Unasked, refusal};
 pub use verdict::{Contract, Finding, Outcome, Reason, Verdict};
