@@ -2,8 +2,12 @@
 //!
 //! `args.rs` says what was typed, each command's file what it means. Exit codes stand in `exit.rs`.
 
+mod demo;
+mod demo_servers;
 mod exit;
 
+pub use demo::demo;
+pub use demo_servers::demo_server;
 pub use exit::Exit;
 
 /// Parses the command line, runs the command and returns its exit code.
