@@ -3,17 +3,20 @@
 //!
 //! Pure: no IO, no clock, no logging, no runtime. Facts in, verdict out.
 
+mod asked;
 mod decide;
 #[cfg(test)]
 mod decide_tests;
 mod effect;
 mod facts;
 mod glob;
+mod grant;
 mod origin;
 mod question;
 mod refusal;
 mod verdict;
 
+pub use asked::asked;
 pub use decide::decide;
 pub use effect::{ArgPath, Effect, Layer, Role};
 pub use facts::{
@@ -21,7 +24,8 @@ pub use facts::{
     Gate, Locality, PinState, Typed,
 };
 pub use glob::Glob;
+pub use grant::{AskedAbout, GrantKey, Ledger, Offer, asked_about, destination_key, fetch_key};
 pub use origin::{Cells, Provenance};
-pub use question::{Subject, question};
+pub use question::{Question, Subject, question};
 pub use refusal::{BLOCKED, Unasked, refusal};
 pub use verdict::{Contract, Finding, Outcome, Reason, Verdict};

@@ -5,6 +5,8 @@
 //! content carries; why it is asked. Upstream text and arguments are equally hostile: both are
 //! escaped and bounded.
 
+use std::fmt;
+
 use crate::provenance::{Destination, DestinationReason, Kind, Place, escaped, escaped_around};
 
 use super::Effect;
@@ -35,9 +37,55 @@ pub struct Subject<'a> {
     pub since: Option<&'a str>,
 }
 
-/// The whole text of the question.
-pub fn question(subject: Subject<'_>, facts: &Facts, verdict: &Verdict) -> String {
-    let mut lines = vec![headline(subject, facts.effect)];
+/// The text of a question, in parts, so that several calls can share one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Question {
+    /// Verb, effect, tool and upstream.
+    pub head: String,
+    /// What the call is about, a line each.
+    pub items: Vec<String>,
+    /// Amounts, what is carried, and why it is asked.
+    pub tail: Vec<String>,
+}
+
+impl fmt::Display for Question {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.head)?;
+        self.items.iter().chain(&self.tail).try_for_each(|line| write!(f, "\n{line}"))
+    }
+}
+
+impl Question {
+    /// One question for several calls of one tool: their count, and the first of what they are about.
+    pub fn merged(questions: &[&Self]) -> String {
+        let [first, rest @ ..] = questions else { return String::new() };
+        if rest.is_empty() {
+            return first.to_string();
+        }
+        let mut items: Vec<&str> = Vec::new();
+        let mut tail: Vec<&str> = Vec::new();
+        for question in questions {
+            items.extend(question.items.iter().map(String::as_str));
+            for line in &question.tail {
+                if !tail.contains(&line.as_str()) {
+                    tail.push(line);
+                }
+            }
+        }
+        let mut lines = vec![format!("{} {} calls:", first.head, questions.len())];
+        let more = items.len().saturating_sub(2 * NAMED);
+        lines.extend(items.into_iter().take(2 * NAMED).map(str::to_owned));
+        if more > 0 {
+            lines.push(format!("… and {more} more lines"));
+        }
+        lines.extend(tail.into_iter().take(NAMED).map(str::to_owned));
+        lines.join("\n")
+    }
+}
+
+/// The question that `verdict` calls for.
+pub fn question(subject: Subject<'_>, facts: &Facts, verdict: &Verdict) -> Question {
+    let mut lines = Vec::new();
     let mut shown = 0_usize;
     for finding in &verdict.findings {
         let Reason::Destination { facts: destination, provenance, place } = &finding.reason else { continue };
@@ -56,21 +104,22 @@ pub fn question(subject: Subject<'_>, facts: &Facts, verdict: &Verdict) -> Strin
     for text in subject.about.iter().take(NAMED) {
         lines.push(format!("about: {}", escaped(text, DESTINATION)));
     }
+    let mut tail = Vec::new();
     if !subject.amounts.is_empty() {
         let amounts: Vec<_> = subject.amounts.iter().take(NAMED).map(|amount| escaped(amount, 40)).collect();
-        lines.push(format!("amount: {}", amounts.join(", ")));
+        tail.push(format!("amount: {}", amounts.join(", ")));
     }
     for finding in verdict.open() {
         if let Reason::Flow(flow) = &finding.reason {
-            lines.push(flow_line(&flow.pointer, &flow.content));
+            tail.push(flow_line(&flow.pointer, &flow.content));
         }
     }
-    lines.push(format!("why: {}", why(verdict)));
+    tail.push(format!("why: {}", why(verdict)));
     if !facts.complete {
         let since = subject.since.map_or_else(String::new, |since| format!(" since {since}"));
-        lines.push(format!("note: what was read is known only in part{since}"));
+        tail.push(format!("note: what was read is known only in part{since}"));
     }
-    lines.join("\n")
+    Question { head: headline(subject, facts.effect), items: lines, tail }
 }
 
 fn headline(subject: Subject<'_>, effect: Effect) -> String {

@@ -1,0 +1,171 @@
+//! What a human has allowed or refused in a session, and what that covers.
+//!
+//! A grant for a mail address, phone, account or exact url holds at every upstream; ids, paths, names
+//! and channels carry theirs. Session grants exist for sends, for fetches (that host's urls as read or
+//! with a small change) and for a pair of upstreams between which content flows; anything graver is
+//! granted for exactly one call. A grant belongs to the session that answered.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+
+use crate::provenance::{AlterationSize, Kind};
+
+use super::facts::{DestinationFacts, FlowContent};
+use super::verdict::{Reason, Verdict};
+use super::{Effect, Outcome};
+
+/// What a session grant or a remembered refusal is about.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum GrantKey {
+    /// A destination, by its STRICT form.
+    Destination {
+        /// The upstream it means something at; `None` where it means the same everywhere.
+        upstream: Option<String>,
+        /// The STRICT form.
+        strict: String,
+    },
+    /// A host whose urls may be fetched as read or with a small change.
+    FetchHost(String),
+    /// Content that flows from one upstream to another.
+    Flow {
+        /// Where it was read.
+        from: String,
+        /// Where it goes.
+        to: String,
+    },
+    /// Exactly this call: a digest of upstream, tool and arguments.
+    Call(String),
+}
+
+/// Whether a question may offer more than this one call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Offer {
+    /// This call only.
+    Once,
+    /// Also all calls of this session to the same destinations.
+    Session,
+}
+
+/// What the questions of one verdict are about, and what an answer may cover.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AskedAbout {
+    /// The keys of the findings that ask.
+    pub keys: Vec<GrantKey>,
+    /// What may be offered.
+    pub offer: Offer,
+}
+
+/// The key of a destination, if it has a STRICT form that an answer can hold on to.
+pub fn destination_key(facts: &DestinationFacts, upstream: &str) -> Option<GrantKey> {
+    let destination = &facts.destination;
+    let upstream = if destination.kind.is_global() { None } else { Some(upstream.to_owned()) };
+    let strict = destination.strict.as_ref()?.as_str().to_owned();
+    Some(GrantKey::Destination { upstream, strict })
+}
+
+/// The host key of a url that a fetch grant may cover: one used as read or with a small change.
+pub fn fetch_key(facts: &DestinationFacts) -> Option<GrantKey> {
+    if facts.destination.kind != Kind::Url {
+        return None;
+    }
+    let read = facts.trace.places.iter().any(|place| place.exact);
+    let near = facts.trace.altered.as_ref().is_some_and(|altered| altered.size == AlterationSize::Small);
+    if !read && !near {
+        return None;
+    }
+    let url = url::Url::parse(facts.destination.strict.as_ref()?.as_str()).ok()?;
+    url.host_str().map(|host| GrantKey::FetchHost(host.to_owned()))
+}
+
+/// What an answer to the questions of `verdict` is about.
+pub fn asked_about(verdict: &Verdict, effect: Effect, upstream: &str, digest: &str) -> AskedAbout {
+    let mut keys = Vec::new();
+    let mut offer = Offer::Session;
+    for finding in verdict.findings.iter().filter(|finding| finding.outcome == Outcome::Ask) {
+        let found = match &finding.reason {
+            Reason::Destination { facts, .. } if effect == Effect::Fetch => {
+                fetch_key(facts).into_iter().chain(destination_key(facts, upstream)).collect()
+            }
+            Reason::Destination { facts, .. } => destination_key(facts, upstream).into_iter().collect(),
+            Reason::Flow(flow) => match &flow.content {
+                FlowContent::Text { from, .. } => {
+                    vec![GrantKey::Flow { from: from.upstream.clone(), to: upstream.to_owned() }]
+                }
+                FlowContent::Secret(_) => Vec::new(),
+            },
+            _ => Vec::new(),
+        };
+        if found.is_empty() {
+            offer = Offer::Once;
+        }
+        keys.extend(found);
+    }
+    if matches!(effect, Effect::Spend | Effect::Destroy | Effect::Execute | Effect::Account) {
+        offer = Offer::Once;
+    }
+    keys.push(GrantKey::Call(digest.to_owned()));
+    AskedAbout { keys, offer }
+}
+
+/// The grants and refusals of the sessions of this process.
+#[derive(Debug, Default)]
+pub struct Ledger {
+    granted: BTreeMap<(u64, Effect, GrantKey), String>,
+    refused: BTreeMap<(u64, Effect, GrantKey), u64>,
+    once: BTreeSet<(u64, String)>,
+    next: u64,
+}
+
+/// The most grants, refusals or waiting single answers that are kept; more are not, so that a flood
+/// of questions cannot grow memory. What is not kept is asked again.
+const KEPT: usize = 16_384;
+
+impl Ledger {
+    /// Grants `keys` for the rest of the session and returns the grant's id.
+    pub fn grant(&mut self, session: u64, effect: Effect, keys: &[GrantKey]) -> String {
+        self.next += 1;
+        let id = format!("g{}", self.next);
+        for key in keys {
+            // One call is granted once, never for the session.
+            if !matches!(key, GrantKey::Call(_)) && self.granted.len() < KEPT {
+                self.granted.insert((session, effect, key.clone()), id.clone());
+            }
+            self.refused.remove(&(session, effect, key.clone()));
+        }
+        id
+    }
+
+    /// Keeps a yes that came late: the next call with this digest passes once.
+    pub fn keep_once(&mut self, session: u64, digest: &str) {
+        if self.once.len() < KEPT {
+            self.once.insert((session, digest.to_owned()));
+        }
+    }
+
+    /// Takes a kept yes.
+    pub fn take_once(&mut self, session: u64, digest: &str) -> Option<String> {
+        self.once.remove(&(session, digest.to_owned())).then(|| "late answer".to_owned())
+    }
+
+    /// Remembers a refusal; `prompt` is how many prompts the user had typed by then.
+    pub fn refuse(&mut self, session: u64, effect: Effect, keys: &[GrantKey], prompt: u64) {
+        for key in keys {
+            if self.refused.len() < KEPT {
+                self.refused.insert((session, effect, key.clone()), prompt);
+            }
+        }
+    }
+
+    /// The grant that covers `key` for this effect.
+    pub fn granted(&self, session: u64, effect: Effect, key: &GrantKey) -> Option<&str> {
+        self.granted.get(&(session, effect, key.clone())).map(String::as_str)
+    }
+
+    /// How many prompts the user had typed when `key` was refused.
+    pub fn refused(&self, session: u64, effect: Effect, key: &GrantKey) -> Option<u64> {
+        self.refused.get(&(session, effect, key.clone())).copied()
+    }
+}

@@ -1,0 +1,69 @@
+//! Small readings of text that everything here shares: cutting without panics, characters that a
+//! person cannot see, and white space as one space.
+//!
+//! Nothing here decides anything; folding for taint is in `fold.rs`.
+
+use std::ops::Range;
+
+/// The part of a text, or nothing where the range is not on character boundaries.
+pub(crate) fn cut(text: &str, range: Range<usize>) -> &str {
+    text.get(range).unwrap_or_default()
+}
+
+/// The byte at a place; 0 past the end.
+pub(crate) fn byte(bytes: &[u8], at: usize) -> u8 {
+    bytes.get(at).copied().unwrap_or(0)
+}
+
+/// Whether a character takes no ink: controls, zero width, bidi, soft hyphen, variation selectors,
+/// tags. White space is not hidden.
+pub(crate) fn is_hidden(c: char) -> bool {
+    match c {
+        '\t' | '\n' | '\r' | '\u{20}'..='\u{7e}' => false,
+        '\0'..='\u{1f}' | '\u{7f}'..='\u{84}' | '\u{86}'..='\u{9f}' => true,
+        _ => is_ignorable(c),
+    }
+}
+
+/// `Default_Ignorable_Code_Point` of Unicode, with the other characters that have no ink.
+pub(crate) fn is_ignorable(c: char) -> bool {
+    matches!(c,
+        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
+        | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}'
+        | '\u{fff0}'..='\u{fffb}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}'
+        | '\u{e0000}'..='\u{e0fff}')
+}
+
+/// Runs of white space as one space, none at the ends.
+pub(crate) fn squeeze(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for word in text.split_whitespace() {
+        if !out.is_empty() {
+            out.push(' ');
+        }
+        out.push_str(word);
+    }
+    out
+}
+
+/// At most `most` bytes from the start, cut at a character.
+pub(crate) fn head(text: &str, most: usize) -> &str {
+    let mut end = most.min(text.len());
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    cut(text, 0..end)
+}
+
+/// The byte place `back` characters before `at`, and `ahead` characters after `end`.
+#[expect(dead_code, reason = "the engine uses it")]
+pub(crate) fn around(text: &str, range: Range<usize>, back: usize, ahead: usize) -> Range<usize> {
+    let start =
+        cut(text, 0..range.start).char_indices().rev().take(back).last().map_or(range.start, |(at, _)| at);
+    let end = cut(text, range.end..text.len())
+        .char_indices()
+        .nth(ahead)
+        .map_or(text.len(), |(at, _)| range.end + at);
+    start..end
+}

@@ -1,0 +1,198 @@
+//! Typed text cut into sentences, with what is no prose blanked out.
+//!
+//! The policy looks for verbs here, so everything that cannot be an order of the user's own is
+//! replaced by a placeholder of the same length: urls and addresses, and what stands in quotes. A
+//! sentence also says whether it has a destination of its own, because a verb counts for another
+//! sentence's destination only where it has none.
+
+use std::ops::Range;
+
+use super::tokens::{self, Cut};
+
+/// One sentence that the user typed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sentence {
+    /// Its byte range in the prompt.
+    pub range: Range<usize>,
+    /// Its text, where urls, addresses and quoted text are replaced by `\u{1}`, byte for byte.
+    pub plain: String,
+    /// Whether an address, url, channel, account or addressed name stands in it.
+    pub own_destination: bool,
+}
+
+/// Stands for blanked text: no letter, no punctuation, no white space.
+const BLANK: &str = "\u{1}";
+/// Longest text between two quotation marks, in bytes; a longer one is a stray mark.
+const QUOTED: usize = 2_000;
+
+/// The sentences of the typed stretch `range` of `text`.
+pub(super) fn sentences(text: &str, range: &Range<usize>) -> Vec<Sentence> {
+    let part = text.get(range.clone()).unwrap_or_default();
+    let mut plain = part.to_owned();
+    let mut own = Vec::new();
+    for token in tokens::tokens(part, Cut::Coarse) {
+        let end = tokens::lost_space(token.text).map_or(token.range.end, |at| token.range.start + at);
+        if is_address(token.text) {
+            own.push(token.range.start);
+            blank(&mut plain, &(token.range.start..end));
+        }
+    }
+    for quoted in quotes(part) {
+        blank(&mut plain, &quoted);
+    }
+    own.extend(addressed_names(&plain));
+    cut(&plain)
+        .into_iter()
+        .filter_map(|piece| {
+            let plain = plain.get(piece.clone())?.to_owned();
+            let own_destination = own.iter().any(|at| piece.contains(at));
+            let range = range.start + piece.start..range.start + piece.end;
+            (!plain.trim().is_empty()).then_some(Sentence { range, plain, own_destination })
+        })
+        .collect()
+}
+
+fn blank(text: &mut String, range: &Range<usize>) {
+    if text.get(range.clone()).is_some() {
+        text.replace_range(range.clone(), &BLANK.repeat(range.len()));
+    }
+}
+
+/// Whether a token is an address by its looks: mail, url, web host, channel, mention, phone, IBAN.
+fn is_address(token: &str) -> bool {
+    let letters = |text: &str| text.chars().next().is_some_and(char::is_alphanumeric);
+    let iban = token.len() >= 15
+        && token.get(..2).is_some_and(|code| code.chars().all(|c| c.is_ascii_uppercase()))
+        && token.get(2..4).is_some_and(|check| check.chars().all(|c| c.is_ascii_digit()))
+        && token.chars().all(|c| c.is_ascii_alphanumeric());
+    token.contains("://")
+        || token.starts_with("www.")
+        || token.starts_with("mailto:")
+        || token
+            .split_once('@')
+            .is_some_and(|(local, domain)| !domain.is_empty() && (local.is_empty() || letters(domain)))
+        || token
+            .strip_prefix('#')
+            .is_some_and(|rest| letters(rest) && !rest.chars().all(|c| c.is_ascii_digit()))
+        || token.strip_prefix('+').is_some_and(|rest| rest.chars().filter(char::is_ascii_digit).count() >= 6)
+        || iban
+}
+
+/// Quoted stretches, with their marks. An apostrophe opens one only after a space and closes it only
+/// before a space or punctuation.
+fn quotes(text: &str) -> Vec<Range<usize>> {
+    let mut found = Vec::new();
+    let mut open: Option<(usize, char)> = None;
+    let mut before = ' ';
+    let mut characters = text.char_indices().peekable();
+    while let Some((at, c)) = characters.next() {
+        let next = characters.peek().map_or(' ', |(_, c)| *c);
+        match open {
+            Some((start, close)) if c == close && !(close == '\'' && next.is_alphanumeric()) => {
+                found.push(start..at + c.len_utf8());
+                open = None;
+            }
+            // A paragraph end, or too far away: the mark was a stray one.
+            Some((start, _)) if at - start > QUOTED || c == '\n' && next == '\n' => open = None,
+            Some(_) => {}
+            None => {
+                let close = match c {
+                    '"' => '"',
+                    '`' => '`',
+                    '“' | '„' => '”',
+                    '‘' => '’',
+                    '«' => '»',
+                    '「' => '」',
+                    '\'' if !before.is_alphanumeric() && !next.is_whitespace() => '\'',
+                    _ => {
+                        before = c;
+                        continue;
+                    }
+                };
+                open = Some((at, close));
+            }
+        }
+        before = c;
+    }
+    found
+}
+
+/// Places of capitalised words that a message goes to: after "to", "tell", "ask" and the like.
+fn addressed_names(plain: &str) -> Vec<usize> {
+    const BEFORE: &[&str] = &[
+        "to", "with", "tell", "ask", "notify", "invite", "email", "mail", "message", "inform", "cc",
+        "remind", "pay", "text", "call",
+    ];
+    let all: Vec<_> = tokens::tokens(plain, Cut::Fine).collect();
+    all.iter()
+        .zip(all.iter().skip(1))
+        .filter(|(word, name)| {
+            BEFORE.contains(&word.text.to_lowercase().as_str())
+                && name.text.chars().next().is_some_and(char::is_uppercase)
+        })
+        .map(|(_, name)| name.range.start)
+        .collect()
+}
+
+/// Sentence ends: `.`, `!`, `?` before white space or a capital, their wide forms, and line ends.
+fn cut(plain: &str) -> Vec<Range<usize>> {
+    let mut pieces = Vec::new();
+    let mut start = 0;
+    let mut characters = plain.char_indices().peekable();
+    let mut word = 0;
+    while let Some((at, c)) = characters.next() {
+        let next = characters.peek().map_or(' ', |(_, c)| *c);
+        let ends = match c {
+            '\n' | '。' | '！' | '？' => true,
+            // One letter before the stop is an initial or an abbreviation.
+            '.' => (next.is_whitespace() || next.is_uppercase()) && word != 1,
+            '!' | '?' => next.is_whitespace() || next.is_uppercase(),
+            _ => false,
+        };
+        word = if c.is_alphanumeric() || c == '\u{1}' { word + 1 } else { 0 };
+        if ends {
+            let end = at + c.len_utf8();
+            pieces.push(start..end);
+            start = end;
+        }
+    }
+    pieces.push(start..plain.len());
+    pieces
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, expected: &[(&str, bool)]) {
+        let found: Vec<(String, bool)> = sentences(text, &(0..text.len()))
+            .into_iter()
+            .map(|sentence| (sentence.plain.replace('\u{1}', "").trim().to_owned(), sentence.own_destination))
+            .collect();
+        let expected: Vec<(String, bool)> =
+            expected.iter().map(|(text, own)| ((*text).to_owned(), *own)).collect();
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn urls_and_quotes_are_blanked_and_sentences_cut() {
+        check("Mail it to a@b.example. Then rest!", &[("Mail it to .", true), ("Then rest!", false)]);
+        check("post on www.our-company.com.They sent it", &[("post on .", true), ("They sent it", false)]);
+        check("Titled 'Send money now' please", &[("Titled  please", false)]);
+        check("Don't say \"delete it\", it's fine", &[("Don't say , it's fine", false)]);
+        check("Use v1.2 e.g. here\n- send it", &[("Use v1.2 e.g. here", false), ("- send it", false)]);
+        check(
+            "Send it to Bob. What does Alice say?",
+            &[("Send it to Bob.", true), ("What does Alice say?", false)],
+        );
+        check("post in #general", &[("post in", true)]);
+    }
+
+    #[test]
+    fn ranges_point_into_the_prompt() {
+        let text = "x y. Mail “a b” to é. End";
+        for sentence in sentences(text, &(2..text.len())) {
+            assert_eq!(text.get(sentence.range.clone()).map(str::len), Some(sentence.plain.len()));
+        }
+    }
+}
