@@ -2,9 +2,18 @@
 //!
 //! `args.rs` says what was typed, each command's file what it means. Exit codes stand in `exit.rs`.
 
+mod args;
+mod classify;
 mod demo;
 mod demo_servers;
 mod exit;
+
+use std::io::{self, Write};
+
+use clap::Parser;
+use clap::error::ErrorKind;
+
+use args::{Args, Command};
 
 pub use demo::demo;
 pub use demo_servers::demo_server;
@@ -12,5 +21,22 @@ pub use exit::Exit;
 
 /// Parses the command line, runs the command and returns its exit code.
 pub fn main() -> std::process::ExitCode {
-    Exit::Usage.into()
+    let args = match Args::try_parse() {
+        Ok(args) => args,
+        Err(error) => {
+            let asked_for = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
+            // Nothing is left to report to when even this cannot be written.
+            let _ = error.print();
+            return if asked_for { Exit::Done } else { Exit::Usage }.into();
+        }
+    };
+    match args.command {
+        Command::Classify { files } => classify::classify(&files, &mut out(), &mut io::stderr()),
+    }
+    .into()
+}
+
+/// Standard output, written in blocks.
+fn out() -> impl Write {
+    io::BufWriter::new(io::stdout())
 }

@@ -11,6 +11,7 @@ mod effect;
 mod facts;
 mod glob;
 mod grant;
+pub mod heuristics;
 mod origin;
 mod question;
 mod refusal;

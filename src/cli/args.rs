@@ -1,0 +1,30 @@
+//! What may be typed: the commands and their arguments, and nothing of what they mean.
+//!
+//! The text of each doc comment is what `--help` shows. Read each command's own file for the rest.
+
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand};
+
+/// One local MCP server in front of all of yours: every tool call is allowed, asked about or denied
+/// by where its destination came from.
+#[derive(Debug, Parser)]
+#[command(name = "bouncer", version, disable_help_subcommand = true)]
+pub(super) struct Args {
+    /// The command.
+    #[command(subcommand)]
+    pub(super) command: Command,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub(super) enum Command {
+    /// Say what tools do and which of their arguments carry authority, without starting a server.
+    ///
+    /// Reads `tools/list` results from files and prints a line of JSON for each tool.
+    Classify {
+        /// Files with `{"server": …, "tools": […]}`, `{"tools": […]}` or a whole `tools/list` response.
+        #[arg(required = true, value_name = "FILE")]
+        files: Vec<PathBuf>,
+    },
+}

@@ -1,0 +1,489 @@
+//! What a verb does to its object: one method a sense, each a short list of cases from the most to
+//! the least dangerous, ending in what the verb means when nothing else is known.
+//!
+//! Each case names its rule. `verbs` finds the phrase; the word rows stand in `lexicon`.
+
+use super::lexicon::{Sense, Strength, Thing, among, is};
+use super::signals::Signal;
+use super::verbs::{Light, Phrase, Reading};
+use crate::policy::Effect;
+
+/// A judgement on its way to a [`Reading`].
+struct Verdict {
+    effect: Effect,
+    also: Vec<Effect>,
+    rule: &'static str,
+}
+
+fn verdict(effect: Effect, rule: &'static str) -> Verdict {
+    Verdict { effect, also: Vec::new(), rule }
+}
+
+impl Verdict {
+    fn also(mut self, effect: Effect) -> Self {
+        self.also.push(effect);
+        self
+    }
+}
+
+/// Judges a phrase in its light.
+pub(super) fn judge(phrase: &Phrase<'_>, light: Light<'_>) -> Reading {
+    let seen = Seen { phrase, light };
+    let made = seen.effect();
+    Reading {
+        effect: made.effect,
+        also: made.also.into_iter().filter(|it| *it != made.effect).collect(),
+        sense: Some(phrase.sense),
+        sure: phrase.strength == Strength::Verb,
+        object: phrase.object.iter().map(|it| (*it).to_owned()).collect(),
+        rules: vec![format!("verb:{}", phrase.word), made.rule.to_owned()],
+    }
+}
+
+/// A phrase in its light.
+struct Seen<'p, 'a> {
+    phrase: &'p Phrase<'a>,
+    light: Light<'p>,
+}
+
+impl Seen<'_, '_> {
+    fn head(&self) -> &str {
+        self.phrase.object.last().copied().unwrap_or("")
+    }
+
+    fn head_is(&self, thing: Thing) -> bool {
+        is(self.head(), thing)
+    }
+
+    fn any(&self, row: &str) -> bool {
+        self.phrase.object.iter().any(|it| among(it, row))
+    }
+
+    fn named(&self, row: &str) -> bool {
+        self.phrase.all.iter().any(|it| among(&it.text, row))
+    }
+
+    fn signal(&self, signal: Signal) -> bool {
+        self.light.signals.has(signal)
+    }
+
+    /// Whether the object decides who gets in: access words as the thing itself, or certain ones anywhere.
+    fn touches_access(&self) -> bool {
+        let group_of_people = self.head() == "group" && self.named("org user iam member security permission")
+            || self.head() == "group" && self.light.description.contains("iam ");
+        self.head_is(Thing::Access)
+            || self.any("oauth acl iam sso mfa firewall apikey permission")
+            || group_of_people
+    }
+
+    fn touches_money(&self) -> bool {
+        self.head_is(Thing::Money) || self.any("nft erc crypto")
+    }
+
+    fn effect(&self) -> Verdict {
+        match self.phrase.sense {
+            Sense::Read | Sense::Fetch => self.read(),
+            Sense::Query => self.query(),
+            Sense::Create => self.create(),
+            Sense::Change => self.change(),
+            Sense::Write => self.write(),
+            Sense::Download => self.download(),
+            Sense::Upload => self.upload(),
+            Sense::Send => self.send(),
+            Sense::Post => self.post(),
+            Sense::Submit => self.submit(),
+            Sense::Share => verdict(Effect::Send, "share").also(Effect::Account),
+            Sense::Remove => self.remove(),
+            Sense::Destroy => self.destroy(),
+            Sense::Clear => self.clear(),
+            Sense::Cancel => self.cancel(),
+            Sense::Spend => self.spend(),
+            Sense::Transfer => self.transfer(),
+            Sense::Checkout => self.checkout(),
+            Sense::Execute | Sense::Run => self.run(),
+            Sense::Start => self.start(),
+            Sense::Install => self.install(),
+            Sense::Call => self.call(),
+            Sense::Deploy => verdict(Effect::Execute, "deploy"),
+            Sense::Build => self.build(),
+            Sense::Grant => verdict(Effect::Account, "access-verb"),
+            Sense::Approve => self.approve(),
+            Sense::Invite => verdict(Effect::Account, "invite").also(Effect::Send),
+            Sense::Resolve => self.resolve(),
+            Sense::Touch => verdict(Effect::Write, "touch").also(Effect::Send),
+            Sense::Generic => self.generic(),
+        }
+    }
+
+    /// Whether the server says that its statements only read.
+    fn confined(&self) -> bool {
+        let text = self.light.description;
+        let says = ["read-only", "read only", "readonly", "select quer", "select statement", "only select"]
+            .iter()
+            .any(|it| text.contains(it))
+            || self.named("readonly select")
+            || self.named("read") && self.named("query only");
+        // A default is no confinement.
+        says && !["by default", "unless", "read-write", "insert, ", "can be disabled"]
+            .iter()
+            .any(|it| text.contains(it))
+    }
+
+    fn read(&self) -> Verdict {
+        if self.any("login oauth signin") && self.named("link url start begin flow") {
+            return verdict(Effect::Account, "opens-login");
+        }
+        if self.signal(Signal::Command)
+            && self.phrase.strength == Strength::Noun
+            && !self.confined()
+            && !self.any("code")
+        {
+            return verdict(Effect::Execute, "runs-command");
+        }
+        if self.phrase.sense == Sense::Fetch
+            && self.signal(Signal::FreeUrl)
+            && self.signal(Signal::HttpMethod)
+        {
+            return verdict(Effect::Send, "http-request").also(Effect::Fetch);
+        }
+        if self.any("secret credential password privatekey accesskey apikey")
+            && !self.any("scanning leak alert")
+        {
+            return verdict(Effect::Read, "read-verb").also(Effect::Account);
+        }
+        verdict(Effect::Read, "read-verb")
+    }
+
+    fn query(&self) -> Verdict {
+        if self.signal(Signal::Command) && !self.confined() {
+            return verdict(Effect::Execute, "runs-command");
+        }
+        verdict(Effect::Read, "query-verb")
+    }
+
+    fn create(&self) -> Verdict {
+        if self.any("webhook hook") {
+            return verdict(Effect::Send, "opens-a-way-out");
+        }
+        if self.any("draft") && !matches!(self.head(), "pr" | "mr" | "issue") {
+            return verdict(Effect::Write, "draft");
+        }
+        if self.head_is(Thing::Spoken) {
+            return verdict(Effect::Send, "spoken-thing");
+        }
+        if self.head() == "note" && (self.signal(Signal::Tracker) || self.named("incident issue ticket")) {
+            return verdict(Effect::Send, "note-in-a-tracker");
+        }
+        if self.touches_access() {
+            return verdict(Effect::Account, "access-thing");
+        }
+        self.change_of_value()
+    }
+
+    fn change(&self) -> Verdict {
+        if self.any("webhook hook") || is(self.head(), Thing::Published) && !self.any("draft template") {
+            return verdict(Effect::Send, "published-thing");
+        }
+        if self.phrase.word == "write" && self.head_is(Thing::Spoken) {
+            return verdict(Effect::Send, "spoken-thing");
+        }
+        if self.touches_access() {
+            return verdict(Effect::Account, "access-thing");
+        }
+        if self.touches_money() && self.head() == "subscription" {
+            return verdict(Effect::Spend, "money-thing");
+        }
+        self.change_of_value()
+    }
+
+    /// What creating and changing have in common.
+    fn change_of_value(&self) -> Verdict {
+        let creates = self.phrase.sense == Sense::Create;
+        if self.head_is(Thing::Advert) && (self.head() != "campaign" || self.signal(Signal::Terms))
+            || self.any("budget")
+        {
+            return verdict(Effect::Spend, "advertising");
+        }
+        if creates
+            && self.touches_money()
+            && !self.any("item draft")
+            && self.head() != "invoice"
+            && self.head() != "transaction"
+        {
+            return verdict(Effect::Spend, "money-thing");
+        }
+        if self.signal(Signal::Terms) {
+            return verdict(Effect::Spend, "terms-of-trade");
+        }
+        if self.signal(Signal::RemoteCommit) && self.any("file content readme document page")
+            || self.head() == "file" && self.signals_nothing_local() && self.says_repository()
+        {
+            return verdict(Effect::Send, "commit-to-remote");
+        }
+        if self.signal(Signal::Command) && !self.any("container") || self.head_is(Thing::Language) {
+            return verdict(
+                if self.any("table index view") { Effect::Write } else { Effect::Execute },
+                "writes-code",
+            );
+        }
+        if self.any("call") && self.signal(Signal::Recipient) {
+            return verdict(Effect::Send, "call");
+        }
+        if self.head_is(Thing::Software) && (self.signal(Signal::Command) || self.any("container"))
+            || self.named("apply")
+        {
+            return verdict(Effect::Write, "brings-software").also(Effect::Execute);
+        }
+        verdict(Effect::Write, "write-verb")
+    }
+
+    fn signals_nothing_local(&self) -> bool {
+        !self.signal(Signal::LocalPath) || self.signal(Signal::RemoteCommit)
+    }
+
+    fn says_repository(&self) -> bool {
+        let text = self.light.description;
+        text.contains("repositor") || text.contains("commit") || text.contains(" project")
+    }
+
+    fn write(&self) -> Verdict {
+        let made = verdict(Effect::Write, "write-verb");
+        if self.named("trash") {
+            return made.also(Effect::Destroy);
+        }
+        if self.phrase.word == "lock" && self.named("vault account user") || self.any("visibility") {
+            return verdict(Effect::Account, "access-thing");
+        }
+        if self.signal(Signal::Terms) {
+            return verdict(Effect::Spend, "terms-of-trade");
+        }
+        if self.head() == "migration" {
+            return verdict(Effect::Execute, "runs-migration");
+        }
+        made
+    }
+
+    fn download(&self) -> Verdict {
+        let made = verdict(Effect::Write, "download");
+        if self.signal(Signal::FreeUrl) { made.also(Effect::Fetch) } else { made }
+    }
+
+    fn upload(&self) -> Verdict {
+        if self.signal(Signal::PublicPlace) || !self.signal(Signal::Parent) {
+            return verdict(Effect::Send, "upload");
+        }
+        verdict(Effect::Write, "attach")
+    }
+
+    fn send(&self) -> Verdict {
+        if self.any("money fund payment tip coin token crypto transaction invoice")
+            && self.phrase.strength == Strength::Verb
+        {
+            return verdict(Effect::Spend, "sends-money");
+        }
+        if self.any("command code query keystroke script stdin") && self.phrase.word == "send" {
+            return verdict(Effect::Execute, "sends-command");
+        }
+        if self.any("key input click") && self.phrase.word == "send" {
+            return verdict(Effect::Write, "touch").also(Effect::Send);
+        }
+        verdict(Effect::Send, "send-verb")
+    }
+
+    fn post(&self) -> Verdict {
+        if is(self.head(), Thing::Report) || self.any("search query") {
+            return verdict(Effect::Read, "api-read");
+        }
+        if self.phrase.api && !self.signal(Signal::FreeUrl) {
+            return self.create();
+        }
+        verdict(Effect::Send, "send-verb")
+    }
+
+    fn submit(&self) -> Verdict {
+        if self.head_is(Thing::Money) {
+            return verdict(Effect::Spend, "money-thing");
+        }
+        if self.head_is(Thing::Runnable) && !self.any("action task") {
+            return verdict(Effect::Execute, "runs");
+        }
+        verdict(Effect::Send, "send-verb")
+    }
+
+    fn remove(&self) -> Verdict {
+        if self.touches_access() {
+            return verdict(Effect::Account, "access-thing").also(Effect::Destroy);
+        }
+        let from = self.named("from");
+        if self.head_is(Thing::Attached)
+            || from && !self.any("file record row message data email event database document")
+        {
+            return verdict(Effect::Write, "takes-apart");
+        }
+        verdict(Effect::Destroy, "destroy-verb")
+    }
+
+    fn destroy(&self) -> Verdict {
+        if self.touches_access() {
+            return verdict(Effect::Account, "access-thing").also(Effect::Destroy);
+        }
+        verdict(Effect::Destroy, "destroy-verb")
+    }
+
+    fn clear(&self) -> Verdict {
+        if self.phrase.object.iter().any(|it| is(it, Thing::Stock))
+            || self.phrase.all.iter().any(|it| it.text == "all")
+        {
+            return verdict(Effect::Destroy, "empties-a-store");
+        }
+        verdict(Effect::Write, "write-verb")
+    }
+
+    fn cancel(&self) -> Verdict {
+        if self.any("subscription account plan membership") {
+            return verdict(Effect::Destroy, "ends-a-contract").also(Effect::Spend);
+        }
+        verdict(Effect::Write, "write-verb")
+    }
+
+    fn spend(&self) -> Verdict {
+        if self.phrase.strength == Strength::Noun && is(self.head(), Thing::Glance) {
+            return verdict(Effect::Read, "glance");
+        }
+        verdict(Effect::Spend, "spend-verb")
+    }
+
+    fn transfer(&self) -> Verdict {
+        if self.any("ownership owner admin") {
+            return verdict(Effect::Account, "access-thing");
+        }
+        let money = self.touches_money() || self.signal(Signal::Amount);
+        if money
+            || self.phrase.object.is_empty()
+            || self.signal(Signal::Recipient) && !self.any("file call issue")
+        {
+            return verdict(Effect::Spend, "spend-verb");
+        }
+        verdict(Effect::Write, "write-verb")
+    }
+
+    fn checkout(&self) -> Verdict {
+        if self.signal(Signal::Revision) || self.named("git branch commit repo file") {
+            return verdict(Effect::Write, "write-verb");
+        }
+        verdict(Effect::Spend, "spend-verb")
+    }
+
+    fn run(&self) -> Verdict {
+        if self.touches_money() && self.phrase.word != "run" {
+            return verdict(Effect::Spend, "money-thing");
+        }
+        let asks = self.any("query sql select search") && self.confined();
+        let looks = is(self.head(), Thing::Report) && !self.signal(Signal::Command);
+        if asks || looks {
+            return verdict(Effect::Read, "runs-a-look");
+        }
+        verdict(Effect::Execute, "runs")
+    }
+
+    fn start(&self) -> Verdict {
+        if self.any("call") {
+            return verdict(Effect::Send, "call");
+        }
+        if self.any("oauth login auth") {
+            return verdict(Effect::Account, "opens-login");
+        }
+        if self.any("container pod service") && !self.signal(Signal::Command) {
+            return verdict(Effect::Write, "brings-software").also(Effect::Execute);
+        }
+        if self.signal(Signal::Command) || self.phrase.object.iter().any(|it| is(it, Thing::Runnable)) {
+            return verdict(Effect::Execute, "runs");
+        }
+        verdict(Effect::Write, "write-verb")
+    }
+
+    fn install(&self) -> Verdict {
+        if self.phrase.word == "apply"
+            && (self.head_is(Thing::Attached) || self.any("template filter style format theme"))
+        {
+            return verdict(Effect::Write, "write-verb");
+        }
+        if self.any("coupon discount") {
+            return verdict(Effect::Write, "write-verb");
+        }
+        if self.any("migration") {
+            return verdict(Effect::Execute, "runs-migration");
+        }
+        verdict(Effect::Write, "brings-software").also(Effect::Execute)
+    }
+
+    fn call(&self) -> Verdict {
+        if self.phrase.word == "request" && !self.named("make http api send") && !self.signal(Signal::FreeUrl)
+        {
+            if self.any("payment refund payout") {
+                return verdict(Effect::Spend, "money-thing");
+            }
+            if self.any("access permission role review") {
+                return verdict(Effect::Send, "asks-people");
+            }
+            return verdict(Effect::Write, "write-verb");
+        }
+        let calls_code =
+            self.any("service function tool api method contract lambda endpoint action model workflow");
+        if calls_code && !self.signal(Signal::FreeUrl)
+            || self.signal(Signal::ApiPath) && self.signal(Signal::HttpMethod)
+        {
+            return verdict(Effect::Execute, "calls-code");
+        }
+        if self.signal(Signal::FreeUrl) {
+            return verdict(Effect::Send, "http-request").also(Effect::Fetch);
+        }
+        if self.named("phone dial outbound") || self.signal(Signal::Address) || self.signal(Signal::Recipient)
+        {
+            return verdict(Effect::Send, "call");
+        }
+        verdict(Effect::Execute, "calls-code")
+    }
+
+    fn build(&self) -> Verdict {
+        if self.phrase.object.is_empty()
+            || self.any("image project app application container docker pipeline package site job")
+        {
+            return verdict(Effect::Execute, "runs");
+        }
+        verdict(Effect::Write, "write-verb")
+    }
+
+    fn approve(&self) -> Verdict {
+        if self.touches_money() {
+            return verdict(Effect::Spend, "money-thing");
+        }
+        if self.touches_access() || self.any("device") {
+            return verdict(Effect::Account, "access-thing");
+        }
+        if self.head_is(Thing::Runnable) && self.any("deployment migration workflow job pipeline") {
+            return verdict(Effect::Execute, "runs");
+        }
+        verdict(Effect::Write, "write-verb")
+    }
+
+    fn resolve(&self) -> Verdict {
+        if self.phrase.object.iter().any(|it| is(it, Thing::Alias)) {
+            return verdict(Effect::Read, "read-verb");
+        }
+        verdict(Effect::Write, "write-verb")
+    }
+
+    fn generic(&self) -> Verdict {
+        if self.touches_access() {
+            return verdict(Effect::Account, "access-thing");
+        }
+        if self.phrase.word != "manage" && self.touches_money() {
+            return verdict(Effect::Spend, "money-thing");
+        }
+        if self.signal(Signal::Command) || self.any("migration") {
+            return verdict(Effect::Execute, "runs-command");
+        }
+        verdict(Effect::Write, "vague-verb")
+    }
+}

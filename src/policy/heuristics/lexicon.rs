@@ -1,0 +1,379 @@
+//! The words of the heuristics, in tables: one row an idea, the words that carry it in a line.
+//!
+//! To teach Bouncer a word, add it to the row that means it. Words stand as `words` leaves them:
+//! lower case, singular, written out. A word may stand in several noun rows, but in one verb row.
+//! No row names a server or a product; names of languages and protocols are common property.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+/// What a verb does to its object. How it comes to an effect is the business of `verbs`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Sense {
+    /// Looks at something.
+    Read,
+    /// Looks at a place; with a url that an argument chooses, a fetch.
+    Fetch,
+    /// Asks a database or an index; with a statement, whatever the statement does.
+    Query,
+    /// Brings something new into being; what, decides.
+    Create,
+    /// Alters something that is there; what, decides.
+    Change,
+    /// Alters the user's own things and nothing else.
+    Write,
+    /// Copies to the local disk.
+    Download,
+    /// Puts a file somewhere.
+    Upload,
+    /// Makes data reach others.
+    Send,
+    /// Sends, or is how an API calls to create.
+    Post,
+    /// Sends something to a remote place and may mean the queue or stack next door.
+    Submit,
+    /// Opens something that exists to others.
+    Share,
+    /// Takes one thing away from another, or removes it altogether.
+    Remove,
+    /// Loses something for good.
+    Destroy,
+    /// Empties something; whether that loses anything depends on what.
+    Clear,
+    /// Calls off.
+    Cancel,
+    /// Moves money.
+    Spend,
+    /// Hands over; money, ownership or a mere position.
+    Transfer,
+    /// Pays for a basket, or switches a branch.
+    Checkout,
+    /// Runs what it is given.
+    Execute,
+    /// Runs; some things that are run are only looked at.
+    Run,
+    /// Sets going.
+    Start,
+    /// Brings software into place.
+    Install,
+    /// Calls a person, a service or a function.
+    Call,
+    /// Puts code into service.
+    Deploy,
+    /// Makes an artefact by running a build.
+    Build,
+    /// Changes who gets in.
+    Grant,
+    /// Says yes to something.
+    Approve,
+    /// Asks someone in.
+    Invite,
+    /// Finds what a name stands for, or declares a matter settled.
+    Resolve,
+    /// Touches a page or a screen.
+    Touch,
+    /// Says little: manage, handle, process.
+    Generic,
+}
+
+/// How sure a word is to be the verb of a name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Strength {
+    /// Hardly ever anything but a verb.
+    Verb,
+    /// As often a noun: it is the verb only when the name has no better one.
+    Noun,
+}
+
+use Sense::{
+    Approve, Build, Call, Cancel, Change, Checkout, Clear, Create, Deploy, Destroy, Download, Execute, Fetch,
+    Generic, Grant, Install, Invite, Post, Query, Read, Remove, Resolve, Run, Send, Share, Spend, Start,
+    Submit, Touch, Transfer, Upload, Write,
+};
+use Strength::{Noun, Verb};
+
+/// The verbs.
+#[rustfmt::skip]
+const VERBS: &[(Sense, Strength, &str)] = &[
+    (Read, Verb, "get list read find lookup describe show retrieve count inspect explain analyze analyse compare \
+        summarize summarise diff estimate calculate compute convert validate verify detect diagnose rerank discover \
+        explore observe extract parse translate ask answer poll wait browse measure examine peek tail grep glob suggest \
+        recommend identify recognize decode encode lint simulate ping introspect enumerate visualize whoami load \
+        transcribe classify traceroute await"),
+    (Read, Noun, "search view check is has can preview help trace scan status log test rank format filter report \
+        export watch monitor select resolve stat head poll screenshot capture snapshot access think plan evaluate \
+        render lookup"),
+    (Fetch, Verb, "fetch navigate goto visit scrape crawl curl wget"),
+    (Query, Noun, "query"),
+    (Create, Verb, "create add make insert generate append compose"),
+    (Create, Noun, "new register open draft note book record"),
+    (Change, Verb, "update edit modify set patch put change upsert rotate reset configure replace rename alter enable \
+        disable suspend assign unassign provision attach detach restore adjust"),
+    (Change, Noun, "write save store block mute promote demote activate deactivate regenerate reassign subscribe"),
+    (Write, Verb, "move copy duplicate clone archive unarchive mark reorder sort merge commit stage sync import \
+        upgrade pause unpause resume stop restart reboot untag tag close reopen dismiss link unlink pin unpin complete \
+        finish snooze acknowledge toggle mkdir init initialize scale undo redo trash stash join leave unfollow \
+        unsubscribe unpublish split lock"),
+    (Write, Noun, "fork star label increment vote like follow cherrypick rollback react bookmark favorite convert \
+        rebase track play queue schedule cancel backup refresh connect disconnect wake"),
+    (Download, Verb, "download"),
+    (Upload, Verb, "upload"),
+    (Send, Verb, "send forward notify broadcast announce publish reply respond dispatch deliver tweet emit"),
+    (Send, Noun, "email message sms fax comment mention push text dm alert"),
+    (Post, Verb, "post"),
+    (Submit, Verb, "submit"),
+    (Share, Verb, "share"),
+    (Remove, Verb, "remove"),
+    (Destroy, Verb, "delete drop purge truncate erase wipe destroy kill terminate uninstall prune expunge shred nuke \
+        obliterate empty discard"),
+    (Destroy, Noun, "del trim flush"),
+    (Clear, Verb, "clear clean cleanup"),
+    (Cancel, Verb, "cancel abort revert"),
+    (Spend, Verb, "pay buy purchase refund withdraw deposit donate sell redeem reimburse mint unstake liquidate disburse \
+        remit"),
+    (Spend, Noun, "charge bid order trade tip stake swap invoice bill reserve payout topup"),
+    (Transfer, Verb, "transfer wire"),
+    (Checkout, Noun, "checkout"),
+    (Execute, Verb, "execute exec eval invoke spawn"),
+    (Run, Verb, "rerun"),
+    (Run, Noun, "run shell bash terminal"),
+    (Start, Verb, "start trigger launch"),
+    (Install, Verb, "install apply"),
+    (Call, Noun, "call dial request phone"),
+    (Deploy, Verb, "deploy redeploy"),
+    (Build, Noun, "build compile"),
+    (Grant, Verb, "grant revoke authorize authenticate login logout signup protect unprotect unlock ban unban kick \
+        impersonate deauthorize elevate enroll"),
+    (Approve, Verb, "approve confirm accept finalize capture"),
+    (Invite, Verb, "invite"),
+    (Resolve, Verb, "resolve"),
+    (Touch, Verb, "click type fill press hover scroll tap swipe drag"),
+    (Generic, Verb, "manage handle perform do use control act operate process prepare"),
+    (Generic, Noun, "action interact manager"),
+];
+
+/// What a thing is, for the verbs that act on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Thing {
+    /// Creating one tells others something.
+    Spoken,
+    /// Changing one tells others something too.
+    Published,
+    /// It decides who gets in or what they may do.
+    Access,
+    /// Making one moves money or commits to it.
+    Money,
+    /// Where money for advertising goes.
+    Advert,
+    /// It runs when it is set going.
+    Runnable,
+    /// It brings running software with it.
+    Software,
+    /// It is an entry about a person or company: its addresses are data, not recipients.
+    Person,
+    /// It is attached to another thing and nothing is lost with it.
+    Attached,
+    /// Emptying it loses something.
+    Stock,
+    /// It is only looked at, whatever the verb.
+    Report,
+    /// A name without a verb that ends in it reads.
+    Glance,
+    /// A name for something else: `resolve` reads it.
+    Alias,
+    /// A language or protocol in which a caller can write what runs.
+    Language,
+}
+
+#[rustfmt::skip]
+const THINGS: &[(Thing, &str)] = &[
+    (Thing::Spoken, "comment reply message issue ticket pr mr review post tweet toot thread discussion gist announcement \
+        invitation webhook hook submission feedback incident email sms call story update notification newsletter paste \
+        send dm response request mail fax answer"),
+    (Thing::Published, "gist comment message post tweet webhook hook reply"),
+    (Thing::Access, "role permission policy acl member membership collaborator user credential password secret token \
+        apikey accesskey sshkey deploykey oauth auth authentication authorization sso saml mfa totp login firewall \
+        restriction grant ownership owner access identity security admin administrator protection allowlist whitelist \
+        blocklist visibility privacy sharing iam scope keypair passkey account invite apitoken certificate"),
+    (Thing::Money, "payment refund transfer purchase charge payout checkout order subscription trade bid donation booking \
+        reservation fund money paymentlink withdrawal deposit nft erc coin crypto cryptocurrency spending tip invoice \
+        transaction domainname phonenumber wallet token"),
+    (Thing::Advert, "ad adset campaign budget"),
+    (Thing::Runnable, "workflow pipeline job build deployment function lambda script process command code sql migration \
+        macro service playbook notebook cell terminal shell program task automation action container actor query \
+        statement test snippet"),
+    (Thing::Software, "container chart manifest app application package plugin extension helm deployment pod image \
+        worker addon module"),
+    (Thing::Person, "contact customer lead person people profile vendor supplier employee client patient deal company \
+        organization attendee candidate subscriber prospect guest recipient record entity item row"),
+    (Thing::Attached, "label tag reaction assignee reviewer watcher star favorite favourite bookmark filter highlight \
+        subissue dependency dependent link relation relationship follower emoji pin"),
+    (Thing::Stock, "trash data table database queue all index log record history memory bin recycle storage folder \
+        message email conversation file everything cart branch"),
+    (Thing::Report, "report search audit diagnostic check analysis healthcheck health benchmark lookup simulation preview \
+        scan forecast estimate comparison"),
+    (Thing::Glance, "status info information detail summary overview statistic stats history log version reader help doc \
+        documentation rule list metric profile health schema usage quota balance capability config configuration issue \
+        current self today weather forecast price diff show time date listing count inventory"),
+    (Thing::Alias, "id identifier name address host hostname dns domain url library reference path handle uri symbol \
+        ip module"),
+    (Thing::Language, "sql cypher graphql javascript js typescript python bash shell powershell apex lua groovy sparql \
+        gremlin mongo command code script plsql soql"),
+];
+
+/// Words that say how many or which, never what.
+const FILLERS: &str = "all many multiple bulk batch single one by id the a an of my v tool mcp new existing current \
+    latest recent async sync now anonymous";
+
+/// Words after which the object of a verb ends.
+const PREPOSITIONS: &str =
+    "from to in into for with on onto at as via using by through of against within after before";
+
+/// Abbreviations and spellings, written out.
+#[rustfmt::skip]
+const WRITTEN_OUT: &[(&str, &str)] = &[
+    ("msg", "message"), ("addr", "address"), ("dest", "destination"), ("dst", "destination"), ("src", "source"),
+    ("rcpt", "recipient"), ("rcv", "receive"), ("rm", "remove"), ("cmd", "command"), ("repository", "repo"),
+    ("organisation", "org"), ("organization", "org"), ("db", "database"), ("dir", "directory"), ("img", "image"),
+    ("pic", "picture"), ("pwd", "password"), ("passwd", "password"), ("passphrase", "password"), ("pass", "password"),
+    ("cred", "credential"), ("cfg", "config"), ("conf", "config"), ("desc", "description"), ("num", "number"),
+    ("qty", "quantity"), ("amt", "amount"), ("acct", "account"), ("usr", "user"), ("tel", "phone"),
+    ("telephone", "phone"), ("cellphone", "phone"), ("msisdn", "phone"), ("fn", "function"), ("func", "function"),
+    ("upd", "update"), ("mv", "move"), ("cp", "copy"), ("ls", "list"), ("txn", "transaction"), ("tx", "transaction"),
+    ("evt", "event"), ("notif", "notification"), ("subj", "subject"), ("mail", "email"), ("uri", "url"),
+    ("href", "url"), ("chan", "channel"), ("perm", "permission"), ("param", "parameter"), ("arg", "argument"),
+    ("attr", "attribute"), ("val", "value"), ("doc", "document"), ("spec", "specification"), ("rmdir", "remove"),
+    ("prs", "pr"), ("mrs", "mr"), ("sched", "schedule"), ("calc", "calculate"), ("gen", "generate"),
+    ("recv", "receive"), ("attch", "attachment"), ("favourite", "favorite"), ("cal", "calendar"), ("inv", "invoice"),
+    ("svc", "service"), ("proj", "project"), ("mgmt", "management"), ("mgr", "manager"), ("kb", "knowledge"),
+    ("init", "initialize"), ("authz", "authorization"), ("authn", "authentication"), ("creds", "credential"),
+    ("cancelled", "cancel"), ("uid", "id"), ("guid", "id"), ("uuid", "id"), ("gid", "id"), ("iid", "id"), ("oid", "id"),
+];
+
+/// Words that mean one thing together.
+#[rustfmt::skip]
+const JOINED: &[(&str, &str, &str)] = &[
+    ("pull", "request", "pr"), ("merge", "request", "mr"), ("look", "up", "lookup"), ("log", "in", "login"),
+    ("sign", "in", "login"), ("log", "out", "logout"), ("sign", "out", "logout"), ("sign", "up", "signup"),
+    ("set", "up", "configure"), ("check", "out", "checkout"), ("roll", "back", "rollback"), ("api", "key", "apikey"),
+    ("access", "key", "accesskey"), ("ssh", "key", "sshkey"), ("gpg", "key", "sshkey"), ("deploy", "key", "deploykey"),
+    ("public", "key", "sshkey"), ("signing", "key", "accesskey"), ("private", "key", "privatekey"),
+    ("secret", "key", "secret"), ("access", "token", "accesstoken"), ("api", "token", "apitoken"),
+    ("auth", "token", "accesstoken"), ("sub", "issue", "subissue"),
+    ("time", "zone", "timezone"), ("file", "name", "filename"), ("file", "path", "filepath"), ("e", "email", "email"),
+    ("web", "hook", "webhook"), ("phone", "number", "phonenumber"), ("ad", "set", "adset"), ("o", "auth", "oauth"),
+    ("user", "name", "username"), ("host", "name", "hostname"), ("data", "base", "database"),
+    ("call", "back", "callback"), ("end", "point", "endpoint"), ("time", "stamp", "timestamp"), ("go", "to", "goto"),
+    ("clean", "up", "cleanup"), ("payment", "link", "paymentlink"), ("domain", "name", "domainname"),
+    ("web", "page", "webpage"), ("web", "site", "website"), ("cherry", "pick", "cherrypick"), ("top", "up", "topup"),
+    ("un", "subscribe", "unsubscribe"), ("direct", "message", "dm"), ("work", "flow", "workflow"),
+    ("re", "run", "rerun"), ("time", "out", "timeout"), ("make", "dir", "mkdir"),
+];
+
+/// Words that end in `s` and are no plural.
+const NO_PLURAL: &str = "news sms dns https aws css js ls its this has does cc bcc alias always gas canvas ios kms sas \
+    saas class pass stats sales atlas as was sos tls rss sns sqs iops series species lens";
+
+static VERB_MAP: LazyLock<BTreeMap<&str, (Sense, Strength)>> = LazyLock::new(|| {
+    let rows = VERBS.iter().flat_map(|(sense, strength, row)| {
+        row.split_whitespace().map(move |word| (word, (*sense, *strength)))
+    });
+    // ORDER: where a word stands in two rows the row that stands first holds.
+    rows.rev().collect()
+});
+
+static THING_MAP: LazyLock<BTreeMap<&str, Vec<Thing>>> = LazyLock::new(|| {
+    let mut map: BTreeMap<&str, Vec<Thing>> = BTreeMap::new();
+    for (thing, row) in THINGS {
+        for word in row.split_whitespace() {
+            map.entry(word).or_default().push(*thing);
+        }
+    }
+    map
+});
+
+/// What the word does as a verb.
+pub(super) fn verb(word: &str) -> Option<(Sense, Strength)> {
+    VERB_MAP.get(word).copied()
+}
+
+/// The table's own copy of the word, to name it in a rule.
+pub(super) fn verb_word(word: &str) -> Option<&'static str> {
+    VERB_MAP.get_key_value(word).map(|(key, _)| *key)
+}
+
+/// Whether the word names such a thing.
+pub(super) fn is(word: &str, thing: Thing) -> bool {
+    THING_MAP.get(word).is_some_and(|it| it.contains(&thing))
+}
+
+/// Whether the word stands in a row written as one line.
+pub(super) fn among(word: &str, row: &str) -> bool {
+    row.split_ascii_whitespace().any(|it| it == word)
+}
+
+/// Whether the word says how many or which, never what.
+pub(super) fn is_filler(word: &str) -> bool {
+    among(word, FILLERS)
+}
+
+/// Whether the object of a verb ends before the word.
+pub(super) fn is_preposition(word: &str) -> bool {
+    among(word, PREPOSITIONS)
+}
+
+/// The word that two words make together.
+pub(super) fn joined(first: &str, second: &str) -> Option<&'static str> {
+    JOINED.iter().find(|(a, b, _)| *a == first && *b == second).map(|(_, _, whole)| *whole)
+}
+
+/// The word that an abbreviation stands for.
+pub(super) fn written_out(word: &str) -> Option<&'static str> {
+    WRITTEN_OUT.iter().find(|(short, _)| *short == word).map(|(_, long)| *long)
+}
+
+/// Whether the word ends like a plural and is none.
+pub(super) fn looks_plural_but_is_not(word: &str) -> bool {
+    among(word, NO_PLURAL)
+}
+
+/// Splits a word such as `sendmail` into a sure verb and a known rest.
+pub(super) fn run_together(word: &str) -> Option<(&'static str, &str)> {
+    if !word.is_ascii() || word.len() < 6 || verb(word).is_some() || THING_MAP.contains_key(word) {
+        return None;
+    }
+    (3..=word.len().saturating_sub(3)).find_map(|at| {
+        let (head, rest) = (word.get(..at)?, word.get(at..)?);
+        let (_, strength) = verb(head)?;
+        let known = THING_MAP.contains_key(rest) || written_out(rest).is_some() || among(rest, NOUNS);
+        (strength == Strength::Verb && known).then(|| Some((verb_word(head)?, rest))).flatten()
+    })
+}
+
+/// Common things that matter to no rule but let a run such as `listfiles` be split.
+const NOUNS: &str = "file folder directory page event calendar note channel address record table row sheet board card \
+    task project team group site url link document image photo video list";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_word_is_a_verb_in_two_rows_of_different_meaning_and_equal_strength() {
+        let mut seen: BTreeMap<(&str, Strength), Sense> = BTreeMap::new();
+        for (sense, strength, row) in VERBS {
+            for word in row.split_whitespace() {
+                let first = *seen.entry((word, *strength)).or_insert(*sense);
+                assert_eq!(first, *sense, "`{word}` stands in two rows");
+            }
+        }
+    }
+
+    #[test]
+    fn words_stand_as_the_splitter_leaves_them() {
+        let rows = VERBS.iter().map(|it| it.2).chain(THINGS.iter().map(|it| it.1));
+        for word in rows.flat_map(str::split_whitespace) {
+            assert!(word.chars().all(|it| it.is_ascii_lowercase() || it == '_'), "{word}");
+        }
+    }
+}
