@@ -3,8 +3,10 @@
 pub mod approval;
 pub mod audit;
 pub mod budget;
+mod hook;
 mod messages;
 
+pub use hook::{UserPrompt, relay_prompts};
 pub use messages::{
     Admission, Answer, CallNumber, CallOutcome, Elicit, Gate, JudgeCall, Judgement, LateAnswer, Patience,
     RecordListing, RecordOutput, RecordRefusal, SessionId, Ticket,

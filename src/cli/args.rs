@@ -2,6 +2,7 @@
 //!
 //! The text of each doc comment is what `--help` shows. Read each command's own file for the rest.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
@@ -26,5 +27,15 @@ pub(super) enum Command {
         /// Files with `{"server": …, "tools": […]}`, `{"tools": […]}` or a whole `tools/list` response.
         #[arg(required = true, value_name = "FILE")]
         files: Vec<PathBuf>,
+    },
+    /// Hand the user's prompt to Bouncer: what the hook of a client runs.
+    ///
+    /// CLIENT is claude-code, cursor, codex, gemini, copilot, windsurf or user-prompt. Reads the hook's
+    /// JSON on standard input and always ends with exit code 0, within 30 ms.
+    #[command(override_usage = "bouncer hook CLIENT [EVENT] [--state DIR]")]
+    Hook {
+        /// The client, the event where the client's JSON does not name it, and `--state DIR`.
+        #[arg(value_name = "CLIENT", trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<OsString>,
     },
 }

@@ -7,6 +7,7 @@ mod classify;
 mod demo;
 mod demo_servers;
 mod exit;
+mod hook;
 
 use std::io::{self, Write};
 
@@ -31,6 +32,7 @@ pub fn main() -> std::process::ExitCode {
         }
     };
     match args.command {
+        Command::Hook { arguments } => hook::hook(&arguments),
         Command::Classify { files } => classify::classify(&files, &mut out(), &mut io::stderr()),
     }
     .into()

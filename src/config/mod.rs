@@ -6,7 +6,9 @@
 
 mod expand;
 mod load;
+mod state;
 mod upstream;
 
 pub use load::{Config, Limits, PinMode, PolicySource, load, parse};
+pub use state::state_folder;
 pub use upstream::{InheritEnv, Skipped, ToolFilter, UpstreamConfig};

@@ -24,7 +24,8 @@ fn main() -> ExitCode {
 /// Copies until the program's output ends.
 fn relay() -> io::Result<()> {
     let mut arguments = std::env::args_os().skip(1);
-    let program = arguments.next().ok_or_else(|| io::Error::other("usage: byte_relay PROGRAM [ARGUMENT…]"))?;
+    let program =
+        arguments.next().ok_or_else(|| io::Error::other("usage: byte_relay PROGRAM [ARGUMENT…]"))?;
     let mut child =
         Command::new(program).args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
     let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {

@@ -17,6 +17,5 @@ mod tool;
 mod verbs;
 mod words;
 
-
 pub use derive::{ArgFact, Derived, derive};
 pub use tool::{Annotations, NotATool, ToolDescription};
