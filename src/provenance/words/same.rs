@@ -4,9 +4,10 @@
 //! numbers, white space between words. Look-alikes, plus tags and sub-domains are other places.
 //! Numbers need their noun or sigil, and names and channels are one line of at most 64 characters.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
-use super::super::{Destination, Kind};
+use super::super::{Destination, Kind, strict_form};
 use super::nouns;
 use super::tokens::{self, Cut, Token};
 
@@ -42,16 +43,22 @@ pub(super) fn places(text: &str, destination: &Destination) -> Vec<(Range<usize>
     }
     let whole = |places: Vec<Range<usize>>| places.into_iter().map(|place| (place, Naming::Whole)).collect();
     match destination.kind {
-        Kind::Email => whole(by_token(text, &[Cut::Fine], value, email)),
-        Kind::Url => whole(by_token(text, &[Cut::Coarse, Cut::Brackets], value, url)),
-        Kind::Host => whole(by_token(text, &[Cut::Coarse, Cut::Fine], value, host)),
-        Kind::Repo => {
-            let mut found = by_token(text, &[Cut::Coarse, Cut::Fine], value, repo);
-            found.extend(links_to_repo(text, value));
-            whole(found)
+        Kind::Email => whole(by_token(text, &[Cut::Fine], destination, |token| vec![token.into()])),
+        Kind::Url => whole(by_token(text, &[Cut::Coarse, Cut::Brackets], destination, |token| {
+            // A web address typed without its scheme is either.
+            let bare = (!token.contains("://")).then(|| format!("http://{token}").into());
+            [Some(token.into()), bare].into_iter().flatten().collect()
+        })),
+        Kind::Host => {
+            whole(by_token(text, &[Cut::Coarse, Cut::Fine], destination, |token| vec![token.into()]))
         }
+        Kind::Repo => whole(by_token(text, &[Cut::Coarse, Cut::Brackets, Cut::Fine], destination, |token| {
+            vec![token.into()]
+        })),
         Kind::Path => {
-            let mut found = by_token(text, &[Cut::Coarse, Cut::Fine], value, path);
+            let mention = |token: &str| token.strip_prefix('@').unwrap_or(token).to_owned();
+            let mut found =
+                by_token(text, &[Cut::Coarse, Cut::Fine], destination, |token| vec![mention(token).into()]);
             if found.is_empty() && value.contains(' ') {
                 found = by_phrase(text, value, Fold::Exact);
             }
@@ -79,24 +86,28 @@ pub(super) fn places(text: &str, destination: &Destination) -> Vec<(Range<usize>
     }
 }
 
-/// Places where a token has the same canonical form as the value.
-fn by_token<F: PartialEq>(
+/// Places where a token has the STRICT form of the destination in one of its `readings`.
+fn by_token(
     text: &str,
     cuts: &[Cut],
-    value: &str,
-    form: impl Fn(&str) -> Option<F>,
+    destination: &Destination,
+    readings: impl for<'a> Fn(&'a str) -> Vec<Cow<'a, str>>,
 ) -> Vec<Range<usize>> {
-    let Some(wanted) = form(value) else { return Vec::new() };
+    let kind = destination.kind;
+    let Some(wanted) = strict_form(destination.text.trim(), kind) else { return Vec::new() };
+    let same = |token: &str| {
+        token.len() <= 4 * LINK
+            && may_be(token, kind)
+            && readings(token)
+                .iter()
+                .any(|reading| strict_form(reading, kind).is_some_and(|form| form == wanted))
+    };
     let mut found: Vec<Range<usize>> = Vec::new();
     for cut in cuts {
         for Token { text: token, range } in tokens::tokens(text, *cut) {
-            if token.len() > 4 * LINK || found.len() >= PLACES {
-                continue;
-            }
             let unspaced = tokens::lost_space(token).and_then(|end| token.get(..end));
             for part in [Some(token), unspaced].into_iter().flatten() {
-                if form(part).is_some_and(|form| form == wanted)
-                    && !found.iter().any(|place| place.start == range.start)
+                if found.len() < PLACES && !found.iter().any(|place| place.start == range.start) && same(part)
                 {
                     found.push(range.start..range.start + part.len());
                 }
@@ -106,96 +117,15 @@ fn by_token<F: PartialEq>(
     found
 }
 
-fn email(token: &str) -> Option<(String, String)> {
-    let token = token.strip_prefix("mailto:").unwrap_or(token).trim_start_matches('@');
-    let (local, domain) = token.rsplit_once('@')?;
-    let domain = host(domain)?;
-    (!local.is_empty()).then(|| (local.to_owned(), domain))
-}
-
-/// A host in ASCII, lower case, without the root dot.
-fn host(token: &str) -> Option<String> {
-    let token = token.strip_suffix('.').unwrap_or(token).trim_end_matches('/');
-    if token.contains(['/', '@', ' ', '?', '#', '\\', '%'])
-        || !token.contains(['.', ':']) && token != "localhost"
-    {
-        return None;
+/// Whether a token holds what every value of the kind holds: parsing each word of a long history
+/// would take too long.
+fn may_be(token: &str, kind: Kind) -> bool {
+    match kind {
+        Kind::Email => token.contains('@'),
+        Kind::Url | Kind::Host => token.contains(['.', ':', '。']),
+        Kind::Repo => token.contains('/'),
+        _ => true,
     }
-    idna::domain_to_ascii_strict(token).ok().or_else(|| {
-        // Under_scores and ports are no host names, but hosts that people type.
-        token.is_ascii().then(|| token.to_ascii_lowercase())
-    })
-}
-
-/// A url without fragment and default port. One typed without a scheme is a web address.
-#[derive(Debug)]
-struct Link {
-    scheme: Option<String>,
-    rest: String,
-}
-
-impl PartialEq for Link {
-    fn eq(&self, other: &Self) -> bool {
-        let web = |scheme: &Option<String>| {
-            scheme.as_deref().is_none_or(|scheme| matches!(scheme, "http" | "https"))
-        };
-        self.rest == other.rest
-            && match (&self.scheme, &other.scheme) {
-                (Some(one), Some(two)) => one == two,
-                _ => web(&self.scheme) && web(&other.scheme),
-            }
-    }
-}
-
-fn url(token: &str) -> Option<Link> {
-    let token = token.trim_start_matches('@');
-    let has_scheme = token.split_once(':').is_some_and(|(scheme, rest)| {
-        rest.starts_with("//") || matches!(scheme, "mailto" | "tel" | "data" | "urn" | "magnet")
-    });
-    let mut parsed = if has_scheme {
-        url::Url::parse(token).ok()?
-    } else {
-        let name = token.split(['/', '?', '#', ':']).next().unwrap_or_default();
-        if !name.contains('.') || token.contains('@') {
-            return None;
-        }
-        url::Url::parse(&format!("https://{token}")).ok()?
-    };
-    parsed.set_fragment(None);
-    let scheme = has_scheme.then(|| parsed.scheme().to_owned());
-    let rest = parsed.as_str().split_once(':').map(|(_, rest)| rest.to_owned())?;
-    Some(Link { scheme, rest })
-}
-
-fn repo(token: &str) -> Option<String> {
-    let (owner, name) = token.split_once('/')?;
-    let name = name.strip_suffix(".git").unwrap_or(name);
-    let plain = |part: &str| {
-        !part.is_empty() && part.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '.'))
-    };
-    (plain(owner) && plain(name)).then(|| format!("{owner}/{name}").to_lowercase())
-}
-
-/// Typed links whose whole path is the repository.
-fn links_to_repo(text: &str, value: &str) -> Vec<Range<usize>> {
-    by_token(text, &[Cut::Coarse, Cut::Brackets], value, |token| {
-        let path = match url::Url::parse(token) {
-            Ok(link) if matches!(link.scheme(), "http" | "https") => link.path().trim_matches('/').to_owned(),
-            _ if token == value => token.to_owned(),
-            _ => return None,
-        };
-        repo(&path)
-    })
-}
-
-/// A path without `file://`, `.` components, doubled and trailing separators. `..` stays: what it
-/// names depends on links.
-fn path(token: &str) -> Option<String> {
-    let token = token.strip_prefix("file://").unwrap_or(token);
-    let token = token.strip_prefix('@').unwrap_or(token);
-    let root = if token.starts_with('/') { "/" } else { "" };
-    let parts: Vec<&str> = token.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
-    (!parts.is_empty() || root == "/").then(|| format!("{root}{}", parts.join("/")))
 }
 
 /// How a phrase is compared.
