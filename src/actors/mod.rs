@@ -1,6 +1,8 @@
 //! The running parts, on actix. Each gathers facts, makes one synchronous call into a pure module, and acts.
 
 pub mod approval;
+#[cfg(test)]
+mod approval_tests;
 pub mod audit;
 pub mod budget;
 mod hook;
