@@ -1,3 +1,231 @@
 //! Wiring: settings in, running system out, and the order in which it stops.
 //!
-//! Nothing is decided here. Read `actors` next.
+//! Nothing is decided here. Everything on the path of a call runs on one arbiter, the system's own
+//! thread. To stop: the client first (no new calls), then the upstreams (their last answers still
+//! pass the gate), then what is left to write, then the shared actors with the system. Read `actors` next.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix::prelude::*;
+use tokio::sync::{Semaphore, oneshot};
+use tracing::warn;
+
+use crate::actors::passthrough::PassThrough;
+use crate::actors::session::{Flush, SessionActor, Setting as SessionSetting};
+use crate::actors::upstream::{Setting as UpstreamSetting, Stop, UpstreamActor};
+use crate::actors::{Gate, SessionId};
+use crate::config::{Config, InheritEnv, UpstreamConfig};
+use crate::mcp::{Catalog, Terms};
+use crate::transport::{Inherit, Launch, stdin, stdout};
+
+/// What `bouncer run` is told.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// The config.
+    pub config: Config,
+    /// The folder of what outlives this process.
+    pub state: PathBuf,
+}
+
+/// Why the system did not run.
+#[derive(Debug, thiserror::Error)]
+pub enum Fault {
+    /// Our own stdin or stdout cannot be used.
+    #[error("stdin and stdout cannot be used: {0}")]
+    Stdio(io::Error),
+    /// The state folder cannot be made.
+    #[error("state folder `{path}` cannot be made: {cause}")]
+    State {
+        /// The folder.
+        path: PathBuf,
+        /// The system's words.
+        cause: io::Error,
+    },
+    /// The runtime did not start.
+    #[error("the runtime did not start: {0}")]
+    Runtime(io::Error),
+}
+
+/// From the start of a process to its first whole listing, where the config says nothing. Package
+/// runners download first.
+const START_LIMIT: Duration = Duration::from_secs(120);
+/// More cold starts than this at once only slow each other down.
+const STARTS_AT_ONCE: usize = 8;
+/// The end of everything, if something does not end.
+const STOP_LIMIT: Duration = Duration::from_millis(3_400);
+
+/// Serves one client on stdin and stdout until it leaves or the process is asked to end.
+///
+/// # Errors
+/// The system could not be started; nothing was served.
+pub fn run(settings: Settings) -> Result<(), Fault> {
+    private_folder(&settings.state)?;
+    private_folder(&settings.state.join("logs"))?;
+    let system = System::new();
+    system.block_on(serve(settings))
+}
+
+/// Makes a folder that only the user can look into.
+fn private_folder(path: &Path) -> Result<(), Fault> {
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::DirBuilderExt as _;
+        builder.mode(0o700);
+    }
+    builder.create(path).map_err(|cause| Fault::State { path: path.to_owned(), cause })
+}
+
+async fn serve(settings: Settings) -> Result<(), Fault> {
+    let (reader, writer) = (stdin().map_err(Fault::Stdio)?, stdout().map_err(Fault::Stdio)?);
+    let mut signals = Signals::new().map_err(Fault::Runtime)?;
+    let gate = PassThrough::gate();
+    let starts = Arc::new(Semaphore::new(STARTS_AT_ONCE));
+    let max_message = settings.config.limits.message;
+    let mut upstreams = BTreeMap::new();
+    let mut shelves = Vec::new();
+    for config in &settings.config.upstreams {
+        let setting = upstream(config, &settings, &gate, &starts);
+        let name = setting.terms.name.clone();
+        shelves.push((name.clone(), setting.terms.prefix.clone()));
+        upstreams.insert(name, UpstreamActor::new(setting).start());
+    }
+    let (left, has_left) = oneshot::channel();
+    let setting = SessionSetting {
+        session: SessionId(1),
+        upstreams: upstreams.clone(),
+        catalog: Catalog::new(shelves),
+        list_wait: settings.config.list_wait,
+        max_message,
+        gate,
+        left,
+    };
+    let session = SessionActor::new(setting, reader, writer).start();
+    tokio::select! {
+        _ = has_left => {}
+        () = signals.any() => {}
+    }
+    stop(&session, upstreams.into_values().collect()).await;
+    Ok(())
+}
+
+/// ORDER: the upstreams end before the last write, so that what they still answered is written.
+async fn stop(session: &Addr<SessionActor>, upstreams: Vec<Addr<UpstreamActor>>) {
+    let endings: Vec<_> = upstreams.iter().map(|upstream| actix::spawn(upstream.send(Stop))).collect();
+    let all = async {
+        for ending in endings {
+            let _ = ending.await;
+        }
+    };
+    if tokio::time::timeout(STOP_LIMIT, all).await.is_err() {
+        warn!("a server did not end in time");
+    }
+    let _ = session.send(Flush).await;
+}
+
+fn upstream(
+    config: &UpstreamConfig,
+    settings: &Settings,
+    gate: &Gate,
+    starts: &Arc<Semaphore>,
+) -> UpstreamSetting {
+    let name: Arc<str> = config.name.as_str().into();
+    let prefix = config.prefix.as_deref().map_or_else(|| name.clone(), Arc::from);
+    let tools = config.tools.clone();
+    UpstreamSetting {
+        terms: Terms { name, prefix, start_limit: config.start_timeout.unwrap_or(START_LIMIT) },
+        launch: Launch {
+            command: config.command.clone(),
+            args: config.args.clone(),
+            env: config.env.clone(),
+            inherit: match &config.inherit_env {
+                InheritEnv::Fixed => Inherit::Fixed,
+                InheritEnv::Names(names) => Inherit::Names(names.clone()),
+                InheritEnv::All => Inherit::All,
+            },
+            cwd: config.cwd.clone(),
+        },
+        max_message: settings.config.limits.message,
+        call_limit: config.call_timeout,
+        log: Some(settings.state.join("logs").join(log_name(&config.name))),
+        admits: Box::new(move |tool| tools.admits(tool)),
+        starts: starts.clone(),
+        gate: gate.clone(),
+    }
+}
+
+/// The file name of an upstream's log: its name, with what a file name may not hold as hex, so that no
+/// two names share a file.
+fn log_name(upstream: &str) -> String {
+    use std::fmt::Write as _;
+    let mut out = String::new();
+    for byte in upstream.bytes().take(80) {
+        if byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_' {
+            out.push(char::from(byte));
+        } else {
+            // Writing to a string cannot fail.
+            let _ = write!(out, "%{byte:02x}");
+        }
+    }
+    out + ".log"
+}
+
+/// The signals that ask us to end.
+struct Signals {
+    #[cfg(unix)]
+    term: tokio::signal::unix::Signal,
+    #[cfg(unix)]
+    int: tokio::signal::unix::Signal,
+    #[cfg(unix)]
+    hangup: tokio::signal::unix::Signal,
+}
+
+#[cfg(unix)]
+impl Signals {
+    fn new() -> io::Result<Self> {
+        use tokio::signal::unix::{SignalKind, signal};
+        Ok(Self {
+            term: signal(SignalKind::terminate())?,
+            int: signal(SignalKind::interrupt())?,
+            hangup: signal(SignalKind::hangup())?,
+        })
+    }
+
+    async fn any(&mut self) {
+        tokio::select! {
+            _ = self.term.recv() => {}
+            _ = self.int.recv() => {}
+            _ = self.hangup.recv() => {}
+        }
+    }
+}
+
+#[cfg(not(unix))]
+impl Signals {
+    fn new() -> io::Result<Self> {
+        Ok(Self {})
+    }
+
+    async fn any(&mut self) {
+        if tokio::signal::ctrl_c().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_upstreams_never_share_a_log() {
+        assert_eq!(log_name("mail-1"), "mail-1.log");
+        assert_eq!(log_name("../a b"), "%2e%2e%2fa%20b.log");
+        assert_ne!(log_name("a.b"), log_name("a%2eb"));
+    }
+}

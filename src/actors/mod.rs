@@ -5,8 +5,13 @@ pub mod approval;
 mod approval_tests;
 pub mod audit;
 pub mod budget;
+mod carry;
 mod hook;
 mod messages;
+pub mod passthrough;
+mod pump;
+pub mod session;
+pub mod upstream;
 
 pub use hook::{UserPrompt, relay_prompts};
 pub use messages::{

@@ -20,6 +20,10 @@ pub(super) struct Args {
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
+    /// Stand between one client and its servers: an MCP server on stdin and stdout.
+    ///
+    /// Clients start this themselves. Example: `bouncer run --config bouncer.yaml`.
+    Run(RunArgs),
     /// Say what tools do and which of their arguments carry authority, without starting a server.
     ///
     /// Reads `tools/list` results from files and prints a line of JSON for each tool.
@@ -38,4 +42,21 @@ pub(super) enum Command {
         #[arg(value_name = "CLIENT", trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<OsString>,
     },
+}
+
+/// The arguments of `run`.
+#[derive(Debug, clap::Args)]
+pub(super) struct RunArgs {
+    /// The servers: a bouncer.yaml, or a client's file with `mcpServers` or `servers`.
+    #[arg(long, value_name = "FILE")]
+    pub(super) config: PathBuf,
+    /// A policy file, after those that the config names; may be given several times.
+    #[arg(long, value_name = "FILE")]
+    pub(super) policy: Vec<PathBuf>,
+    /// The folder of pins, grants and the audit log [default: `$BOUNCER_HOME` or `~/.bouncer`].
+    #[arg(long, value_name = "DIR")]
+    pub(super) state: Option<PathBuf>,
+    /// The audit log [default: audit.jsonl in the state folder].
+    #[arg(long, value_name = "FILE")]
+    pub(super) audit: Option<PathBuf>,
 }

@@ -8,6 +8,7 @@ mod demo;
 mod demo_servers;
 mod exit;
 mod hook;
+mod run;
 
 use std::io::{self, Write};
 
@@ -22,6 +23,9 @@ pub use exit::Exit;
 
 /// Parses the command line, runs the command and returns its exit code.
 pub fn main() -> std::process::ExitCode {
+    if let Some(arguments) = run::held_child() {
+        return run::become_child(arguments).into();
+    }
     let args = match Args::try_parse() {
         Ok(args) => args,
         Err(error) => {
@@ -32,6 +36,7 @@ pub fn main() -> std::process::ExitCode {
         }
     };
     match args.command {
+        Command::Run(args) => run::run(args, &mut io::stderr()),
         Command::Hook { arguments } => hook::hook(&arguments),
         Command::Classify { files } => classify::classify(&files, &mut out(), &mut io::stderr()),
     }

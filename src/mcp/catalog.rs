@@ -1,11 +1,15 @@
 //! The catalogue: which exported name stands for which tool of which upstream.
 //!
 //! An entry keeps the tool exactly as its upstream listed it, for pins and policies, beside the copy
-//! that clients are shown. Names are resolved by table only, never by splitting.
+//! that clients are shown. Names are resolved by table only, never by splitting; two tools that claim
+//! one name are both refused, so that no order of start decides who gets a call.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
+
+use crate::provenance::escaped as escape;
 
 /// One tool of one upstream.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,4 +24,251 @@ pub struct Tool {
     pub listed: Bytes,
     /// The entry as clients see it: exported name, and a schema that no client rejects.
     pub shown: Bytes,
+}
+
+/// A whole listing of one upstream, as the gate admitted it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Listing {
+    /// The tools in the order listed, each name once.
+    pub tools: Vec<Arc<Tool>>,
+    /// Those that are not shown, by their own names, with the reason.
+    pub withheld: BTreeMap<Arc<str>, String>,
+}
+
+/// How an upstream stands. What it listed before stays listed while it is away.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Standing {
+    /// It has not listed its tools yet, and may.
+    Starting,
+    /// It has listed its tools.
+    Ready(Arc<Listing>),
+    /// It is away, with the reason in our own words.
+    Down(String),
+}
+
+/// What an exported name stands for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Resolved {
+    /// A tool that may be called.
+    Tool(Arc<Tool>),
+    /// A tool that the gate holds back: it is judged, so that the refusal has the gate's words.
+    Withheld(Arc<Tool>),
+    /// Nothing may be called by this name, for a reason that is told to the model.
+    Refused(String),
+    /// No upstream ever listed it.
+    Unknown,
+}
+
+#[derive(Debug)]
+struct Shelf {
+    name: Arc<str>,
+    prefix: Arc<str>,
+    standing: Standing,
+    listing: Option<Arc<Listing>>,
+}
+
+#[derive(Debug)]
+enum Slot {
+    Shown(Arc<Tool>),
+    Withheld(Arc<Tool>),
+    Clash(Arc<Tool>, Arc<Tool>),
+}
+
+/// All tools of all upstreams.
+#[derive(Debug)]
+pub struct Catalog {
+    shelves: Vec<Shelf>,
+    table: BTreeMap<Arc<str>, Slot>,
+    list: Bytes,
+}
+
+impl Catalog {
+    /// An empty catalogue of these upstreams, given as name and prefix in the order in which their
+    /// tools are to be listed.
+    pub fn new(upstreams: impl IntoIterator<Item = (Arc<str>, Arc<str>)>) -> Self {
+        let shelves = upstreams
+            .into_iter()
+            .map(|(name, prefix)| Shelf { name, prefix, standing: Standing::Starting, listing: None })
+            .collect();
+        let mut new = Self { shelves, table: BTreeMap::new(), list: Bytes::new() };
+        new.rebuild();
+        new
+    }
+
+    /// Notes how an upstream stands now. Returns what the operator should know of clashes.
+    pub fn set(&mut self, upstream: &str, standing: Standing) -> Vec<String> {
+        let Some(place) = self.shelves.iter_mut().find(|place| &*place.name == upstream) else {
+            return Vec::new();
+        };
+        let listing = match &standing {
+            Standing::Ready(listing) => Some(listing.clone()),
+            Standing::Starting | Standing::Down(_) => None,
+        };
+        place.standing = standing;
+        let Some(listing) = listing else { return Vec::new() };
+        if place.listing.as_ref() == Some(&listing) {
+            return Vec::new();
+        }
+        place.listing = Some(listing);
+        self.rebuild()
+    }
+
+    /// Whether no upstream is still on its way to its first listing.
+    pub fn is_settled(&self) -> bool {
+        self.shelves.iter().all(|shelf| shelf.listing.is_some() || shelf.standing != Standing::Starting)
+    }
+
+    /// The raw result of `tools/list`.
+    pub fn list(&self) -> &Bytes {
+        &self.list
+    }
+
+    /// What an exported name stands for.
+    pub fn resolve(&self, exported: &str) -> Resolved {
+        match self.table.get(exported) {
+            Some(Slot::Shown(tool)) => Resolved::Tool(tool.clone()),
+            Some(Slot::Withheld(tool)) => Resolved::Withheld(tool.clone()),
+            Some(Slot::Clash(a, b)) => Resolved::Refused(clash(a, b)),
+            None => self.absent(exported),
+        }
+    }
+
+    /// Why a name is not in the table. The upstream is guessed from the name, for the text alone.
+    fn absent(&self, exported: &str) -> Resolved {
+        let guess = self.shelves.iter().find(|shelf| {
+            shelf.listing.is_none()
+                && exported.strip_prefix(&*shelf.prefix).is_some_and(|rest| rest.starts_with("__"))
+        });
+        match guess.map(|shelf| (&shelf.name, &shelf.standing)) {
+            Some((name, Standing::Starting)) => Resolved::Refused(format!(
+                "The server `{}` is still starting, so its tools cannot be called yet. Try again in a few seconds.",
+                escape(name, 80)
+            )),
+            Some((name, Standing::Down(why))) => Resolved::Refused(format!(
+                "The server `{}` is not available: {why}. Trying again will not help until the user has mended it.",
+                escape(name, 80)
+            )),
+            Some((_, Standing::Ready(_))) | None => Resolved::Unknown,
+        }
+    }
+
+    fn rebuild(&mut self) -> Vec<String> {
+        let mut table: BTreeMap<Arc<str>, Slot> = BTreeMap::new();
+        let mut notes = Vec::new();
+        for listing in self.shelves.iter().filter_map(|shelf| shelf.listing.as_ref()) {
+            for tool in &listing.tools {
+                let slot = match table.remove(&tool.exported) {
+                    Some(Slot::Shown(other) | Slot::Withheld(other) | Slot::Clash(other, _)) => {
+                        notes.push(clash(&other, tool));
+                        Slot::Clash(other, tool.clone())
+                    }
+                    None if listing.withheld.contains_key(&tool.name) => Slot::Withheld(tool.clone()),
+                    None => Slot::Shown(tool.clone()),
+                };
+                table.insert(tool.exported.clone(), slot);
+            }
+        }
+        self.table = table;
+        self.list = self.render();
+        notes
+    }
+
+    fn render(&self) -> Bytes {
+        let mut out = b"{\"tools\":[".to_vec();
+        let mut is_first = true;
+        for tool in
+            self.shelves.iter().filter_map(|shelf| shelf.listing.as_ref()).flat_map(|listing| &listing.tools)
+        {
+            if matches!(self.table.get(&tool.exported), Some(Slot::Shown(_))) {
+                if !is_first {
+                    out.push(b',');
+                }
+                is_first = false;
+                out.extend_from_slice(&tool.shown);
+            }
+        }
+        out.extend_from_slice(b"]}");
+        out.into()
+    }
+}
+
+fn clash(a: &Tool, b: &Tool) -> String {
+    format!(
+        "the exported name `{}` is claimed by tool `{}` of `{}` and by tool `{}` of `{}`; neither is offered until \
+         one of the servers gets another `prefix`",
+        escape(&a.exported, 80),
+        escape(&a.name, 80),
+        escape(&a.upstream, 80),
+        escape(&b.name, 80),
+        escape(&b.upstream, 80)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn catalog(upstreams: &[&str]) -> Catalog {
+        Catalog::new(upstreams.iter().map(|name| ((*name).into(), (*name).into())))
+    }
+
+    fn tool(upstream: &str, name: &str, exported: &str) -> Arc<Tool> {
+        let shown = format!("{{\"name\":\"{exported}\"}}").into();
+        Arc::new(Tool {
+            upstream: upstream.into(),
+            name: name.into(),
+            exported: exported.into(),
+            listed: Bytes::new(),
+            shown,
+        })
+    }
+
+    fn ready(tools: &[Arc<Tool>], withheld: &[&str]) -> Standing {
+        let withheld = withheld.iter().map(|name| ((*name).into(), "drift".to_owned())).collect();
+        Standing::Ready(Arc::new(Listing { tools: tools.to_vec(), withheld }))
+    }
+
+    #[test]
+    fn the_order_is_that_of_the_configuration_whoever_comes_first() {
+        let mut catalog = catalog(&["x", "y"]);
+        assert!(!catalog.is_settled());
+        catalog.set("y", ready(&[tool("y", "search", "y__search")], &[]));
+        catalog.set("x", ready(&[tool("x", "search", "x__search")], &[]));
+        assert!(catalog.is_settled());
+        assert_eq!(&catalog.list()[..], br#"{"tools":[{"name":"x__search"},{"name":"y__search"}]}"#);
+        catalog.set("y", Standing::Down("it stopped".to_owned()));
+        assert!(matches!(catalog.resolve("y__search"), Resolved::Tool(tool) if &*tool.upstream == "y"));
+    }
+
+    #[test]
+    fn a_clash_names_both_and_shadows_neither() {
+        for order in [["a", "b"], ["b", "a"]] {
+            let mut catalog = catalog(&["a", "b"]);
+            let mut notes = Vec::new();
+            for name in order {
+                notes = catalog.set(name, ready(&[tool(name, &format!("t{name}"), "same")], &[]));
+            }
+            assert!(notes[0].contains("`ta` of `a`") && notes[0].contains("`tb` of `b`"), "{notes:?}");
+            assert!(matches!(catalog.resolve("same"), Resolved::Refused(why) if why.contains("claimed by")));
+            assert_eq!(&catalog.list()[..], b"{\"tools\":[]}");
+        }
+    }
+
+    #[test]
+    fn a_withheld_tool_is_not_shown_but_known() {
+        let mut catalog = catalog(&["a"]);
+        catalog.set("a", ready(&[tool("a", "t", "a__t"), tool("a", "u", "a__u")], &["t"]));
+        assert_eq!(&catalog.list()[..], br#"{"tools":[{"name":"a__u"}]}"#);
+        assert!(matches!(catalog.resolve("a__t"), Resolved::Withheld(_)));
+        assert_eq!(catalog.resolve("a__never"), Resolved::Unknown);
+    }
+
+    #[test]
+    fn a_missing_upstream_says_why() {
+        let mut catalog = catalog(&["a", "b"]);
+        assert!(matches!(catalog.resolve("a__t"), Resolved::Refused(why) if why.contains("still starting")));
+        catalog.set("a", Standing::Down("its program was not found".to_owned()));
+        assert!(matches!(catalog.resolve("a__t"), Resolved::Refused(why) if why.contains("not found")));
+        assert_eq!(catalog.resolve("other"), Resolved::Unknown);
+    }
 }

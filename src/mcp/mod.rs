@@ -1,5 +1,25 @@
 //! The Model Context Protocol without IO: envelope, ids, names, catalogue, session and link state machines.
 
 mod catalog;
+mod envelope;
+mod export;
+mod framing;
+mod link;
+mod listing;
+mod names;
+mod requests;
+mod scan;
+mod session;
 
-pub use catalog::Tool;
+pub use catalog::{Catalog, Listing, Resolved, Standing, Tool};
+pub use envelope::{Body, Id, Incoming, Junk, Sender};
+pub use framing::{Frame, LINE_LIMIT, Lines, Skim};
+pub use link::{
+    Command as LinkCommand, Event as LinkEvent, Forward, LATEST, Link, Listed, Outcome, REVISIONS, Terms,
+    Timer as LinkTimer,
+};
+pub use names::{NAME_LIMIT, exported as exported_name};
+pub use scan::Span;
+pub use session::{
+    Command as SessionCommand, Event as SessionEvent, Offer, Reply, Said, Session, Timer as SessionTimer,
+};

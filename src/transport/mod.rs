@@ -1,5 +1,17 @@
-//! Bytes in and out: stdio framing and child processes.
+//! Bytes in and out: our own stdin and stdout, child processes and their pipes, upstream logs.
+//!
+//! Nothing here knows what a message means. `wire.rs` moves bytes without blocking the one thread of
+//! the data path; `child.rs` starts processes and makes sure that none is left over.
 
+mod child;
+mod environment;
+mod errlog;
+mod group;
 mod prompts;
+mod wire;
 
+pub use child::{Child, HELD_CHILD, Launch, SpawnFault, become_child, spawn};
+pub use environment::{Inherit, child_environment};
+pub use errlog::ErrorLog;
 pub use prompts::{Delivery, Prompt, PromptSocket, send as send_prompt};
+pub use wire::{CHUNK, Reader, Writer, stdin, stdout};

@@ -1,0 +1,89 @@
+//! One call from judgement to reply: judge, forward, record.
+//!
+//! The three steps are one straight line on purpose. Whatever goes wrong on it ends in a reply that
+//! says so: without a judgement nothing is sent, and without a record nothing is shown.
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use actix::{Addr, Recipient};
+use tracing::error;
+
+use super::messages::{CallOutcome, Gate, JudgeCall, Judgement, RecordOutput, Ticket};
+use super::upstream::{Call, Progress, UpstreamActor};
+use crate::clock;
+use crate::mcp::{Forward, Offer, Outcome, Reply};
+
+/// A call and all that it needs on its way.
+pub(super) struct Flight {
+    pub(super) gate: Rc<Gate>,
+    pub(super) judge: JudgeCall,
+    pub(super) forward: Forward,
+    pub(super) offer: Offer,
+    pub(super) upstream: Addr<UpstreamActor>,
+    pub(super) progress: Option<Recipient<Progress>>,
+    /// Set when the client gives the call up.
+    pub(super) cancelled: Rc<Cell<bool>>,
+}
+
+/// Brings the call to its end. The reply to a cancelled call is dropped by the session.
+pub(super) async fn carry(flight: Flight) -> Reply {
+    let Flight { gate, judge, forward, offer, upstream, progress, cancelled } = flight;
+    let (session, call, tool) = (judge.session, judge.call, judge.tool.clone());
+    let ticket = match gate.judge.send(judge).await {
+        Ok(Judgement::Forward { ticket }) => ticket,
+        Ok(Judgement::Refuse { text }) => return Reply::Refused(text),
+        // FAIL CLOSED: a gate that does not answer has not allowed anything.
+        Err(_) => {
+            error!("the gate does not answer; call {call} is refused");
+            let text = "[bouncer blocked] the part of Bouncer that judges calls is not running. Trying again will \
+                        not help; the user has to restart Bouncer.";
+            return Reply::Refused(text.to_owned());
+        }
+    };
+    let sent = forward.params.len();
+    let start = clock::instant();
+    let outcome = match offer {
+        _ if cancelled.get() => Outcome::Cancelled,
+        // FAIL CLOSED: what clients are not offered is not sent, whatever the judgement.
+        Offer::Withheld => {
+            Outcome::Lost("[bouncer blocked] this tool is withheld. Trying again will not help.".to_owned())
+        }
+        Offer::Shown => {
+            let request = Call { session, call, forward, progress };
+            upstream.send(request).await.unwrap_or_else(|_| Outcome::Lost("The server is gone.".to_owned()))
+        }
+    };
+    let record = RecordOutput {
+        session,
+        call,
+        ticket: Ticket(ticket.0),
+        tool,
+        outcome: recorded(&outcome),
+        latency: clock::instant().saturating_duration_since(start),
+        sent,
+    };
+    // ORDER: recorded before seen.
+    if gate.record.send(record).await.is_err() {
+        error!("the result of call {call} could not be recorded and is withheld");
+        return Reply::Broken(
+            "Bouncer could not record the result of this call, so it is withheld".to_owned(),
+        );
+    }
+    match outcome {
+        Outcome::Result(raw) => Reply::Result(raw),
+        Outcome::Error(raw) => Reply::Error(raw),
+        Outcome::Cancelled => Reply::Broken("the call was cancelled".to_owned()),
+        Outcome::Lost(text) => Reply::Refused(text),
+        Outcome::Broken(why) => Reply::Broken(why),
+    }
+}
+
+fn recorded(outcome: &Outcome) -> CallOutcome {
+    match outcome {
+        Outcome::Result(raw) => CallOutcome::Result(raw.clone()),
+        Outcome::Error(raw) => CallOutcome::Error(raw.clone()),
+        Outcome::Cancelled => CallOutcome::Cancelled,
+        Outcome::Lost(why) | Outcome::Broken(why) => CallOutcome::Lost(why.clone()),
+    }
+}

@@ -1,0 +1,371 @@
+//! One client: its connection, its calls in flight, its open questions.
+//!
+//! The actor only translates between `mcp::Session` and the world. Each call runs as a task of its own
+//! (`carry.rs`: judge, forward, record), so no call waits for another; its reply comes back through the
+//! mailbox and is dropped if the client has given the call up meanwhile.
+
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::task::{self, Poll};
+use std::time::Duration;
+
+use actix::fut::ActorFuture;
+use actix::prelude::*;
+use tokio::sync::oneshot;
+use tracing::warn;
+
+use super::carry::{Flight, carry};
+use super::messages::{
+    Answer, CallNumber, Elicit, Gate, JudgeCall, LateAnswer, Patience, RecordRefusal, SessionId,
+};
+use super::pump::{Outlet, Pump, Pumped, Stream};
+use super::upstream::{Cancel, Progress, UpstreamActor, UpstreamChanged, Watch, tell};
+use crate::mcp::{
+    Catalog, Forward, Frame, Lines, Offer, Reply, Said, Session, SessionCommand as Command,
+    SessionEvent as Event, SessionTimer as Timer,
+};
+use crate::transport::{Reader, Writer};
+
+/// What a session is told once.
+pub struct Setting {
+    /// Its number.
+    pub session: SessionId,
+    /// The upstreams by name.
+    pub upstreams: BTreeMap<Arc<str>, Addr<UpstreamActor>>,
+    /// Names and prefixes, in the order in which tools are listed.
+    pub catalog: Catalog,
+    /// How long lists wait for upstreams that are starting.
+    pub list_wait: Duration,
+    /// The longest message.
+    pub max_message: usize,
+    /// The gate.
+    pub gate: Gate,
+    /// Told when the client has left and nothing is to be answered any more.
+    pub left: oneshot::Sender<()>,
+}
+
+#[derive(Message)]
+#[rtype(result = "()")]
+pub(super) struct Finished {
+    pub(super) call: u64,
+    pub(super) reply: Reply,
+}
+
+#[derive(Message)]
+#[rtype(result = "()")]
+struct Fired(Timer, u64);
+
+/// The wait for this question is over; answered with whether it was still open.
+#[derive(Message)]
+#[rtype(result = "()")]
+struct Expired(u64);
+
+/// Write out what is queued, and answer when that is done or cannot be done.
+#[derive(Debug, Message)]
+#[rtype(result = "()")]
+pub struct Flush;
+
+struct Question {
+    asked: u64,
+    reply: Option<oneshot::Sender<Answer>>,
+    late: Option<Recipient<LateAnswer>>,
+}
+
+struct Open {
+    upstream: Arc<str>,
+    cancelled: Rc<Cell<bool>>,
+}
+
+/// The actor.
+pub struct SessionActor {
+    id: SessionId,
+    session: Session,
+    upstreams: BTreeMap<Arc<str>, Addr<UpstreamActor>>,
+    gate: Rc<Gate>,
+    stream: Stream,
+    calls: BTreeMap<u64, Open>,
+    questions: BTreeMap<u64, Question>,
+    timers: BTreeMap<Timer, u64>,
+    next_timer: u64,
+    left: Option<oneshot::Sender<()>>,
+    has_ended: bool,
+    commands: Vec<Command>,
+}
+
+/// How long a client that closed our stdin is still served what it asked before.
+const DRAIN: Duration = Duration::from_millis(400);
+/// How long the last lines may take to be written.
+const LAST_WRITE: Duration = Duration::from_millis(300);
+const MAILBOX: usize = 4096;
+
+impl SessionActor {
+    /// A session over these two streams.
+    pub fn new(setting: Setting, reader: Reader, writer: Writer) -> Self {
+        let lines = Lines::new(setting.max_message);
+        Self {
+            id: setting.session,
+            session: Session::new(setting.catalog, setting.list_wait),
+            upstreams: setting.upstreams,
+            gate: Rc::new(setting.gate),
+            stream: Stream { reader, writer: Outlet::new(writer), lines },
+            calls: BTreeMap::new(),
+            questions: BTreeMap::new(),
+            timers: BTreeMap::new(),
+            next_timer: 0,
+            left: Some(setting.left),
+            has_ended: false,
+            commands: Vec::new(),
+        }
+    }
+
+    fn event(&mut self, event: Event, ctx: &mut Context<Self>) {
+        let mut commands = std::mem::take(&mut self.commands);
+        self.session.step(event, &mut commands);
+        for command in commands.drain(..) {
+            self.act(command, ctx);
+        }
+        self.commands = commands;
+        if self.has_ended && self.session.is_idle() {
+            self.leave();
+        }
+    }
+
+    fn act(&mut self, command: Command, ctx: &mut Context<Self>) {
+        match command {
+            Command::Send(line) => self.stream.writer.push(line),
+            Command::Call { call, forward, arguments, offer } => {
+                self.call(call, forward, arguments, offer, ctx);
+            }
+            Command::Cancel(call, reason) => self.cancel(call, reason),
+            Command::Answered(question, said) => self.answered(question, said),
+            Command::Refused(name, why) => {
+                let client = self.session.client().clone();
+                tell(&self.gate.refusal, RecordRefusal { session: self.id, client, name, why });
+            }
+            Command::Timer(timer, after) => self.set_timer(timer, after, ctx),
+            Command::Note(text) => warn!("{text}"),
+        }
+    }
+
+    fn call(
+        &mut self,
+        call: u64,
+        forward: Forward,
+        arguments: Option<bytes::Bytes>,
+        offer: Offer,
+        ctx: &mut Context<Self>,
+    ) {
+        let upstream = forward.tool.upstream.clone();
+        let Some(address) = self.upstreams.get(&upstream).cloned() else {
+            let reply = Reply::Broken("the tool belongs to no server".to_owned());
+            return self.event(Event::Finished(call, reply), ctx);
+        };
+        let me = ctx.address();
+        let has_token = forward.token.is_some();
+        let judge = JudgeCall {
+            session: self.id,
+            call: CallNumber(call),
+            client: self.session.client().clone(),
+            tool: forward.tool.clone(),
+            arguments,
+            asker: self.session.can_ask().then(|| me.clone().recipient()),
+            patience: if has_token { Patience::Long } else { Patience::Short },
+        };
+        let cancelled = Rc::new(Cell::new(false));
+        self.calls.insert(call, Open { upstream, cancelled: cancelled.clone() });
+        let progress = has_token.then(|| me.clone().recipient());
+        let flight =
+            Flight { gate: self.gate.clone(), judge, forward, offer, upstream: address, progress, cancelled };
+        actix::spawn(async move {
+            let reply = carry(flight).await;
+            let _ = me.send(Finished { call, reply }).await;
+        });
+    }
+
+    fn cancel(&mut self, call: u64, reason: Option<bytes::Bytes>) {
+        let Some(open) = self.calls.remove(&call) else { return };
+        open.cancelled.set(true);
+        if let Some(upstream) = self.upstreams.get(&open.upstream) {
+            let request = upstream.send(Cancel { session: self.id, call: CallNumber(call), reason });
+            actix::spawn(async move {
+                let _ = request.await;
+            });
+        }
+    }
+
+    fn answered(&mut self, question: u64, said: Said) {
+        let Some(open) = self.questions.remove(&question) else { return };
+        let answer = match said {
+            Said::Accept(content) => Answer::Accept(content),
+            Said::Decline => Answer::Decline,
+            Said::Cancel => Answer::Cancel,
+            Said::Gone => Answer::Gone,
+        };
+        match (open.reply, open.late) {
+            (Some(reply), _) => {
+                let _ = reply.send(answer);
+            }
+            (None, Some(late)) => tell(&late, LateAnswer { question: open.asked, answer }),
+            (None, None) => {}
+        }
+    }
+
+    fn set_timer(&mut self, timer: Timer, after: Duration, ctx: &Context<Self>) {
+        self.next_timer += 1;
+        let number = self.next_timer;
+        self.timers.insert(timer, number);
+        let me = ctx.address();
+        actix::spawn(async move {
+            tokio::time::sleep(after).await;
+            let _ = me.send(Fired(timer, number)).await;
+        });
+    }
+
+    /// Says once that the client is gone. Questions end with it.
+    fn leave(&mut self) {
+        if let Some(left) = self.left.take() {
+            let _ = left.send(());
+        }
+        self.questions.clear();
+    }
+}
+
+impl Pumped for SessionActor {
+    fn stream(&mut self, _generation: u64) -> Option<&mut Stream> {
+        Some(&mut self.stream)
+    }
+
+    fn frame(&mut self, frame: Frame, ctx: &mut Context<Self>) {
+        self.event(Event::Frame(frame), ctx);
+    }
+
+    fn ended(&mut self, ctx: &mut Context<Self>) {
+        self.has_ended = true;
+        for (_, question) in std::mem::take(&mut self.questions) {
+            if let Some(reply) = question.reply {
+                let _ = reply.send(Answer::Gone);
+            }
+        }
+        if self.session.is_idle() {
+            self.leave();
+        } else {
+            ctx.run_later(DRAIN, |this, _| this.leave());
+        }
+    }
+}
+
+impl Actor for SessionActor {
+    type Context = Context<Self>;
+
+    fn started(&mut self, ctx: &mut Self::Context) {
+        ctx.set_mailbox_capacity(MAILBOX);
+        for upstream in self.upstreams.values() {
+            let request = upstream.send(Watch(ctx.address().recipient()));
+            actix::spawn(async move {
+                let _ = request.await;
+            });
+        }
+        ctx.spawn(Pump::new(0));
+    }
+}
+
+impl Handler<Finished> for SessionActor {
+    type Result = ();
+
+    fn handle(&mut self, message: Finished, ctx: &mut Self::Context) {
+        self.calls.remove(&message.call);
+        self.event(Event::Finished(message.call, message.reply), ctx);
+    }
+}
+
+impl Handler<Fired> for SessionActor {
+    type Result = ();
+
+    fn handle(&mut self, Fired(timer, number): Fired, ctx: &mut Self::Context) {
+        if self.timers.get(&timer) == Some(&number) {
+            self.timers.remove(&timer);
+            self.event(Event::Timer(timer), ctx);
+        }
+    }
+}
+
+impl Handler<UpstreamChanged> for SessionActor {
+    type Result = ();
+
+    fn handle(&mut self, message: UpstreamChanged, ctx: &mut Self::Context) {
+        self.event(Event::Upstream(message.upstream, message.standing), ctx);
+    }
+}
+
+impl Handler<Progress> for SessionActor {
+    type Result = ();
+
+    fn handle(&mut self, message: Progress, ctx: &mut Self::Context) {
+        self.event(Event::Progress(message.call.0, message.params, message.token), ctx);
+    }
+}
+
+impl Handler<Elicit> for SessionActor {
+    type Result = ResponseFuture<Answer>;
+
+    fn handle(&mut self, message: Elicit, ctx: &mut Self::Context) -> Self::Result {
+        if self.has_ended {
+            return Box::pin(async { Answer::Gone });
+        }
+        let (reply, answer) = oneshot::channel();
+        let question = self.session.mint();
+        self.questions
+            .insert(question, Question { asked: message.question, reply: Some(reply), late: message.late });
+        let ask =
+            Event::Ask { question, call: message.call.0, message: message.message, schema: message.schema };
+        self.event(ask, ctx);
+        let me = ctx.address();
+        Box::pin(async move {
+            if let Ok(answer) = tokio::time::timeout(message.wait, answer).await {
+                return answer.unwrap_or(Answer::Gone);
+            }
+            let _ = me.send(Expired(question)).await;
+            Answer::TimedOut
+        })
+    }
+}
+
+impl Handler<Expired> for SessionActor {
+    type Result = ();
+
+    fn handle(&mut self, Expired(question): Expired, ctx: &mut Self::Context) {
+        let Some(open) = self.questions.get_mut(&question) else { return };
+        open.reply = None;
+        if open.late.is_none() {
+            self.questions.remove(&question);
+            self.event(Event::Withdraw(question), ctx);
+        }
+    }
+}
+
+impl Handler<Flush> for SessionActor {
+    type Result = ResponseActFuture<Self, ()>;
+
+    fn handle(&mut self, _: Flush, _: &mut Self::Context) -> Self::Result {
+        Box::pin(LastWrite(Box::pin(tokio::time::sleep(LAST_WRITE))))
+    }
+}
+
+/// Ends when nothing is left to write, or when the client does not read it in time.
+struct LastWrite(Pin<Box<tokio::time::Sleep>>);
+
+impl ActorFuture<SessionActor> for LastWrite {
+    type Output = ();
+
+    fn poll(
+        mut self: Pin<&mut Self>,
+        actor: &mut SessionActor,
+        _: &mut Context<SessionActor>,
+        cx: &mut task::Context<'_>,
+    ) -> Poll<()> {
+        if actor.stream.writer.poll_flush(cx).is_ready() { Poll::Ready(()) } else { self.0.as_mut().poll(cx) }
+    }
+}

@@ -1,0 +1,496 @@
+//! One upstream: its process, its link, the calls that wait for it.
+//!
+//! The actor only translates between `mcp::Link` and the world: it starts processes, moves bytes, runs
+//! timers, and takes each listing to the gate before anyone hears of it. It may die alone; a mailbox
+//! error ends the calls that asked it.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::{Duration, Instant};
+
+use actix::prelude::*;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
+use tracing::{info, warn};
+
+use super::messages::{CallNumber, Gate, RecordListing, SessionId};
+use super::pump::{Outlet, Pump, Pumped, Stream};
+use crate::clock;
+use crate::mcp::{
+    Forward, Frame, Lines, Link, LinkCommand as Command, LinkEvent as Event, LinkTimer as Timer, Listed,
+    Listing, Outcome, Span, Standing, Terms,
+};
+use crate::transport::{Child, ErrorLog, Launch, spawn};
+
+/// Send this call, and answer with how it ended.
+pub struct Call {
+    /// Who calls.
+    pub session: SessionId,
+    /// Its number of the call.
+    pub call: CallNumber,
+    /// What to send.
+    pub forward: Forward,
+    /// Who hears of progress.
+    pub progress: Option<Recipient<Progress>>,
+}
+
+impl Message for Call {
+    type Result = Outcome;
+}
+
+/// The client gave this call up; its [`Call`] ends with [`Outcome::Cancelled`].
+#[derive(Debug, Message)]
+#[rtype(result = "()")]
+pub struct Cancel {
+    /// Who called.
+    pub session: SessionId,
+    /// Its number of the call.
+    pub call: CallNumber,
+    /// The client's raw reason.
+    pub reason: Option<bytes::Bytes>,
+}
+
+/// An upstream reports progress of a call.
+#[derive(Debug, Message)]
+#[rtype(result = "()")]
+pub struct Progress {
+    /// The session's number of the call.
+    pub call: CallNumber,
+    /// Raw params of the notification.
+    pub params: bytes::Bytes,
+    /// Where the token stands in them.
+    pub token: Span,
+}
+
+/// An upstream stands otherwise than before.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "()")]
+pub struct UpstreamChanged {
+    /// Its configured name.
+    pub upstream: Arc<str>,
+    /// How it stands.
+    pub standing: Standing,
+}
+
+/// Tell this recipient how the upstream stands, now and after every change.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub struct Watch(pub Recipient<UpstreamChanged>);
+
+/// End the process for good; answered when nothing of it is left.
+#[derive(Debug, Message)]
+#[rtype(result = "()")]
+pub struct Stop;
+
+#[derive(Message)]
+#[rtype(result = "()")]
+struct Fired(Timer, u64);
+
+#[derive(Message)]
+#[rtype(result = "()")]
+struct Exited {
+    generation: u64,
+    how: String,
+    last_words: String,
+}
+
+#[derive(Message)]
+#[rtype(result = "()")]
+struct Started(OwnedSemaphorePermit);
+
+/// What an upstream actor is told once.
+pub struct Setting {
+    /// Name, prefix and time limit.
+    pub terms: Terms,
+    /// How its process is started.
+    pub launch: Launch,
+    /// The longest message.
+    pub max_message: usize,
+    /// How long a call may take; `None`: as long as the client waits.
+    pub call_limit: Option<Duration>,
+    /// Where its stderr goes.
+    pub log: Option<PathBuf>,
+    /// Whether a tool of this name exists for clients.
+    pub admits: Box<dyn Fn(&str) -> bool>,
+    /// Shared by all upstreams: how many may start at once.
+    pub starts: Arc<Semaphore>,
+    /// The gate.
+    pub gate: Gate,
+}
+
+struct Waiter {
+    reply: oneshot::Sender<Outcome>,
+    key: (SessionId, CallNumber),
+    progress: Option<Recipient<Progress>>,
+}
+
+/// The actor.
+pub struct UpstreamActor {
+    setting: Setting,
+    link: Link,
+    origin: Instant,
+    standing: Standing,
+    watchers: Vec<Recipient<UpstreamChanged>>,
+    stream: Option<Stream>,
+    /// Dropped to end the process.
+    life: Option<oneshot::Sender<()>>,
+    /// Counts processes, so that news of an earlier one is told apart.
+    generation: u64,
+    waiters: BTreeMap<u64, Waiter>,
+    keys: BTreeMap<(SessionId, CallNumber), u64>,
+    timers: BTreeMap<Timer, u64>,
+    next_timer: u64,
+    permit: Option<OwnedSemaphorePermit>,
+    stopping: Vec<oneshot::Sender<()>>,
+    is_stopping: bool,
+    /// Counts listings, so that an overtaken answer of the gate is dropped.
+    listing: u64,
+    commands: Vec<Command>,
+}
+
+/// A start that takes longer than this no longer keeps others from starting.
+const START_SHARE: Duration = Duration::from_secs(10);
+const MAILBOX: usize = 4096;
+
+impl UpstreamActor {
+    /// An actor that starts its process when it is started.
+    pub fn new(setting: Setting) -> Self {
+        let link = Link::new(setting.terms.clone());
+        Self {
+            setting,
+            link,
+            origin: clock::instant(),
+            standing: Standing::Starting,
+            watchers: Vec::new(),
+            stream: None,
+            life: None,
+            generation: 0,
+            waiters: BTreeMap::new(),
+            keys: BTreeMap::new(),
+            timers: BTreeMap::new(),
+            next_timer: 0,
+            permit: None,
+            stopping: Vec::new(),
+            is_stopping: false,
+            listing: 0,
+            commands: Vec::new(),
+        }
+    }
+
+    fn name(&self) -> &Arc<str> {
+        &self.setting.terms.name
+    }
+
+    fn event(&mut self, event: Event, ctx: &mut Context<Self>) {
+        let now = clock::instant().saturating_duration_since(self.origin);
+        let mut commands = std::mem::take(&mut self.commands);
+        self.link.step(now, event, &mut commands);
+        for command in commands.drain(..) {
+            self.act(command, ctx);
+        }
+        self.commands = commands;
+    }
+
+    fn act(&mut self, command: Command, ctx: &mut Context<Self>) {
+        match command {
+            Command::Write(line) => {
+                if let Some(stream) = &mut self.stream {
+                    stream.writer.push(line);
+                }
+            }
+            Command::Done(id, outcome) => self.done(id, outcome),
+            Command::Progress(id, params, token) => {
+                if let Some(waiter) = self.waiters.get(&id)
+                    && let Some(progress) = &waiter.progress
+                {
+                    // A full mailbox loses a report of progress, nothing else.
+                    let _ = progress.try_send(Progress { call: waiter.key.1, params, token });
+                }
+            }
+            Command::Listed(listed) => self.listed(listed, ctx),
+            Command::Down(why) => self.stand(Standing::Down(why)),
+            Command::Kill => self.leave(),
+            Command::Open => self.ask_to_start(ctx),
+            Command::Timer(timer, after) => self.set_timer(timer, after, ctx),
+            Command::Note(text) => warn!("{text}"),
+        }
+    }
+
+    fn done(&mut self, id: u64, outcome: Outcome) {
+        if let Some(waiter) = self.waiters.remove(&id) {
+            self.keys.remove(&waiter.key);
+            // Who asked may be gone; then nobody needs the answer.
+            let _ = waiter.reply.send(outcome);
+        }
+    }
+
+    fn stand(&mut self, standing: Standing) {
+        self.standing = standing;
+        self.watchers.retain(Recipient::connected);
+        for watcher in &self.watchers {
+            tell(watcher, UpstreamChanged { upstream: self.name().clone(), standing: self.standing.clone() });
+        }
+    }
+
+    fn listed(&mut self, listed: Listed, ctx: &mut Context<Self>) {
+        self.permit = None;
+        self.timers.remove(&Timer::Start);
+        self.listing += 1;
+        let listing = self.listing;
+        info!(upstream = %self.name(), tools = listed.tools.len(), "listed");
+        let record = RecordListing {
+            upstream: self.name().clone(),
+            tools: listed.tools.clone(),
+            instructions: listed.instructions,
+            server_info: listed.server_info,
+        };
+        // ORDER: the gate has seen a listing before any client does.
+        let admission = self.setting.gate.listing.send(record).into_actor(self);
+        ctx.spawn(admission.map(move |admission, this, _| {
+            if listing != this.listing {
+                return;
+            }
+            match admission {
+                Ok(admission) => {
+                    let tools =
+                        listed.tools.into_iter().filter(|tool| (this.setting.admits)(&tool.name)).collect();
+                    this.stand(Standing::Ready(Arc::new(Listing { tools, withheld: admission.withheld })));
+                }
+                // FAIL CLOSED: what could not be recorded is not shown.
+                Err(_) => this.stand(Standing::Down("its tools could not be recorded".to_owned())),
+            }
+        }));
+    }
+
+    fn set_timer(&mut self, timer: Timer, after: Duration, ctx: &Context<Self>) {
+        self.next_timer += 1;
+        let number = self.next_timer;
+        self.timers.insert(timer, number);
+        let me = ctx.address();
+        actix::spawn(async move {
+            tokio::time::sleep(after).await;
+            let _ = me.send(Fired(timer, number)).await;
+        });
+    }
+
+    /// Waits for its turn, so that many cold starts do not starve each other.
+    fn ask_to_start(&mut self, ctx: &Context<Self>) {
+        let starts = self.setting.starts.clone();
+        let me = ctx.address();
+        actix::spawn(async move {
+            if let Ok(permit) = starts.acquire_owned().await {
+                let _ = me.send(Started(permit)).await;
+            }
+        });
+    }
+
+    fn start(&mut self, permit: OwnedSemaphorePermit, ctx: &mut Context<Self>) {
+        if self.is_stopping || self.stream.is_some() {
+            return;
+        }
+        self.generation += 1;
+        match spawn(&self.setting.launch) {
+            Ok(child) => {
+                self.permit = Some(permit);
+                ctx.run_later(START_SHARE, |this, _| this.permit = None);
+                self.attend(child, ctx);
+                self.event(Event::Opened, ctx);
+            }
+            Err(fault) => {
+                let is_news = self.standing != Standing::Down(fault.brief());
+                if is_news {
+                    warn!(upstream = %self.name(), "upstream `{}` did not start: {fault}", self.name());
+                }
+                self.event(Event::Closed(fault.brief()), ctx);
+            }
+        }
+    }
+
+    fn attend(&mut self, child: Child, ctx: &mut Context<Self>) {
+        let (life, stop) = oneshot::channel();
+        let (reader, writer, mut errors, end) = child.split(stop);
+        self.life = Some(life);
+        self.stream =
+            Some(Stream { reader, writer: Outlet::new(writer), lines: Lines::new(self.setting.max_message) });
+        ctx.spawn(Pump::new(self.generation));
+        let mut log = ErrorLog::open(self.setting.log.as_deref());
+        let me = ctx.address();
+        let generation = self.generation;
+        actix::spawn(async move {
+            let mut buffer = vec![0; 8192];
+            let mut is_open = true;
+            let mut end = std::pin::pin!(end);
+            let how = loop {
+                let read = std::future::poll_fn(|cx| errors.poll_read(cx, &mut buffer));
+                tokio::select! {
+                    biased;
+                    read = read, if is_open => match read {
+                        Ok(count) if count > 0 => log.write(buffer.get(..count).unwrap_or_default()),
+                        _ => is_open = false,
+                    },
+                    how = &mut end => break how,
+                }
+            };
+            let _ = me.send(Exited { generation, how, last_words: log.last_words() }).await;
+        });
+    }
+
+    /// Asks the process to leave; [`Exited`] follows when it has.
+    fn leave(&mut self) {
+        if let Some(stream) = &mut self.stream {
+            stream.writer.close();
+        }
+        self.life = None;
+    }
+}
+
+/// Sends without waiting, and without losing the message when the mailbox is full.
+pub(super) fn tell<M>(recipient: &Recipient<M>, message: M)
+where
+    M: Message + Send + 'static,
+    M::Result: Send,
+{
+    let request = recipient.send(message);
+    actix::spawn(async move {
+        let _ = request.await;
+    });
+}
+
+impl Pumped for UpstreamActor {
+    fn stream(&mut self, generation: u64) -> Option<&mut Stream> {
+        if generation == self.generation { self.stream.as_mut() } else { None }
+    }
+
+    fn frame(&mut self, frame: Frame, ctx: &mut Context<Self>) {
+        self.event(Event::Frame(frame), ctx);
+    }
+
+    fn ended(&mut self, _ctx: &mut Context<Self>) {
+        // It closed its stdout: nothing more can come of it.
+        self.leave();
+    }
+}
+
+impl Actor for UpstreamActor {
+    type Context = Context<Self>;
+
+    fn started(&mut self, ctx: &mut Self::Context) {
+        ctx.set_mailbox_capacity(MAILBOX);
+        self.ask_to_start(ctx);
+    }
+}
+
+impl Handler<Started> for UpstreamActor {
+    type Result = ();
+
+    fn handle(&mut self, message: Started, ctx: &mut Self::Context) {
+        self.start(message.0, ctx);
+    }
+}
+
+impl Handler<Fired> for UpstreamActor {
+    type Result = ();
+
+    fn handle(&mut self, Fired(timer, number): Fired, ctx: &mut Self::Context) {
+        if self.timers.get(&timer) == Some(&number) {
+            self.timers.remove(&timer);
+            self.event(Event::Timer(timer), ctx);
+        }
+    }
+}
+
+impl Handler<Exited> for UpstreamActor {
+    type Result = ();
+
+    fn handle(&mut self, message: Exited, ctx: &mut Self::Context) {
+        if message.generation != self.generation {
+            return;
+        }
+        // What it wrote before its end still counts.
+        if let Some(mut stream) = self.stream.take() {
+            let mut frames = Vec::new();
+            let mut idle = std::task::Context::from_waker(std::task::Waker::noop());
+            while let Poll::Ready(true) = stream.pull(&mut idle, |frame| frames.push(frame)) {}
+            frames.extend(stream.lines.finish());
+            for frame in frames {
+                self.event(Event::Frame(frame), ctx);
+            }
+        }
+        self.life = None;
+        self.permit = None;
+        if !self.is_stopping {
+            let words = if message.last_words.is_empty() { "nothing".to_owned() } else { message.last_words };
+            warn!(upstream = %self.name(), "upstream `{}` stopped: {}; last on its stderr: {words}", self.name(), message.how);
+        }
+        self.event(Event::Closed(message.how), ctx);
+        for stopped in self.stopping.drain(..) {
+            let _ = stopped.send(());
+        }
+    }
+}
+
+impl Handler<Call> for UpstreamActor {
+    type Result = ResponseFuture<Outcome>;
+
+    fn handle(&mut self, message: Call, ctx: &mut Self::Context) -> Self::Result {
+        let (reply, answer) = oneshot::channel();
+        let key = (message.session, message.call);
+        let id = self.link.mint();
+        self.waiters.insert(id, Waiter { reply, key, progress: message.progress });
+        self.keys.insert(key, id);
+        self.event(Event::Call(id, message.forward), ctx);
+        let lost = || Outcome::Lost("The server is gone.".to_owned());
+        let Some(limit) = self.setting.call_limit else {
+            return Box::pin(async move { answer.await.unwrap_or_else(|_| lost()) });
+        };
+        let me = ctx.address();
+        Box::pin(async move {
+            if let Ok(answer) = tokio::time::timeout(limit, answer).await {
+                return answer.unwrap_or_else(|_| lost());
+            }
+            let _ = me.send(Cancel { session: key.0, call: key.1, reason: None }).await;
+            Outcome::Lost(format!(
+                "The server did not answer within {} s (`call_timeout` in the configuration), so the outcome of \
+                 this call is unknown.",
+                limit.as_secs()
+            ))
+        })
+    }
+}
+
+impl Handler<Cancel> for UpstreamActor {
+    type Result = ();
+
+    fn handle(&mut self, message: Cancel, ctx: &mut Self::Context) {
+        if let Some(id) = self.keys.get(&(message.session, message.call)).copied() {
+            self.event(Event::Cancel(id, message.reason), ctx);
+        }
+    }
+}
+
+impl Handler<Watch> for UpstreamActor {
+    type Result = ();
+
+    fn handle(&mut self, Watch(watcher): Watch, _: &mut Self::Context) {
+        tell(&watcher, UpstreamChanged { upstream: self.name().clone(), standing: self.standing.clone() });
+        self.watchers.push(watcher);
+    }
+}
+
+impl Handler<Stop> for UpstreamActor {
+    type Result = ResponseFuture<()>;
+
+    fn handle(&mut self, _: Stop, _: &mut Self::Context) -> Self::Result {
+        self.is_stopping = true;
+        if self.stream.is_none() {
+            return Box::pin(async {});
+        }
+        self.leave();
+        let (stopped, gone) = oneshot::channel();
+        self.stopping.push(stopped);
+        Box::pin(async move {
+            let _ = gone.await;
+        })
+    }
+}

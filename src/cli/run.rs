@@ -1,0 +1,81 @@
+//! `bouncer run`: from the command line to the running system.
+//!
+//! Nothing but MCP frames goes to stdout. What the operator should know goes to stderr, at once where
+//! it stops the start, as a log line where it does not. Read `app` next.
+
+use std::env;
+use std::ffi::OsString;
+use std::io::Write;
+use std::path::PathBuf;
+
+use tracing_subscriber::EnvFilter;
+
+use super::Exit;
+use super::args::RunArgs;
+use crate::app::{self, Settings};
+use crate::config;
+use crate::transport;
+
+/// Serves one client until it leaves.
+pub(super) fn run(args: RunArgs, errors: &mut dyn Write) -> Exit {
+    start_log();
+    let config = match config::load(&args.config, &|name| env::var(name).ok()) {
+        Ok(config) => config,
+        Err(problems) => {
+            for problem in problems {
+                // Nothing is left to report to when even this cannot be written.
+                let _ = writeln!(errors, "{problem}");
+            }
+            return Exit::Config;
+        }
+    };
+    for warning in &config.warnings {
+        let _ = writeln!(errors, "{warning}");
+    }
+    for skipped in &config.skipped {
+        let _ = writeln!(errors, "note: upstream `{}` is not started: {}", skipped.name, skipped.why);
+    }
+    let Some(state) = args.state.or_else(state_folder) else {
+        let _ = writeln!(
+            errors,
+            "error: no folder for Bouncer's state\n  help: give one with `--state DIR`, or set BOUNCER_HOME or HOME"
+        );
+        return Exit::Config;
+    };
+    match app::run(Settings { config, state }) {
+        Ok(()) => Exit::Done,
+        Err(fault) => {
+            let _ = writeln!(errors, "error: {fault}");
+            Exit::Config
+        }
+    }
+}
+
+/// `$BOUNCER_HOME`, or `.bouncer` in the user's home.
+fn state_folder() -> Option<PathBuf> {
+    let set = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    set("BOUNCER_HOME").or_else(|| Some(set("HOME").or_else(|| set("USERPROFILE"))?.join(".bouncer")))
+}
+
+/// Logs go to stderr, plain, at the level of `BOUNCER_LOG` or from warnings on.
+fn start_log() {
+    let filter = EnvFilter::try_from_env("BOUNCER_LOG").unwrap_or_else(|_| EnvFilter::new("warn"));
+    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(false);
+    // A second log in one process (a test) is no fault.
+    let _ = log.with_target(false).try_init();
+}
+
+/// The arguments of the hidden subcommand that turns this process into a server's, when that is what it
+/// was started for. Looked at before anything else, because it stands between us and the server.
+pub(super) fn held_child() -> Option<impl Iterator<Item = OsString>> {
+    let mut arguments = env::args_os().skip(1);
+    (arguments.next()? == transport::HELD_CHILD).then_some(arguments)
+}
+
+/// Becomes the server; returns only when that failed.
+pub(super) fn become_child(arguments: impl Iterator<Item = OsString>) -> Exit {
+    let fault = transport::become_child(arguments);
+    // This is the server's stderr, which goes to its log.
+    let _ = writeln!(std::io::stderr(), "{fault}");
+    Exit::NoUpstream
+}

@@ -1,0 +1,536 @@
+//! The link to one upstream as a state machine: handshake, listing, calls, restarts. Events in,
+//! commands out; the actor that drives it owns the process and the clock.
+//!
+//! One link outlives many processes of its upstream. What it promises: a call is sent once or not at
+//! all, ends exactly once, and is sent only to a process whose entry for that tool is byte for byte
+//! the one that was judged. Ids are our own integers, so an upstream never sees a client's.
+//! `listing.rs` paces the tool lists.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+
+use crate::provenance::escaped as escape;
+
+use super::catalog::Tool;
+use super::envelope::{self, Body, Id, Incoming, Junk, Sender};
+use super::export;
+use super::framing::{Frame, Skim};
+use super::listing::{Ended, Pace, Walk};
+use super::scan::{self, Span};
+
+/// The revision offered to upstreams.
+pub const LATEST: &str = "2025-11-25";
+/// All revisions of the handshake era, oldest first.
+pub const REVISIONS: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", LATEST];
+
+/// A call on its way to an upstream: the client's raw params and where in them Bouncer writes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Forward {
+    /// The tool as it was judged.
+    pub tool: Arc<Tool>,
+    /// The raw `params` of the client.
+    pub params: Bytes,
+    /// The value of `name` in them.
+    pub name: Span,
+    /// The value of `_meta.progressToken` in them, if there is one.
+    pub token: Option<Span>,
+}
+
+/// How a call ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    /// The raw `result`.
+    Result(Bytes),
+    /// The raw `error`.
+    Error(Bytes),
+    /// Cancelled before an answer came.
+    Cancelled,
+    /// The upstream is away or left; in our own words, for the model.
+    Lost(String),
+    /// The upstream broke the protocol; in our own words, for the client.
+    Broken(String),
+}
+
+/// What a process said of itself and its tools.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listed {
+    /// Its tools, each name once.
+    pub tools: Vec<Arc<Tool>>,
+    /// `instructions` of the handshake.
+    pub instructions: Option<String>,
+    /// Raw `serverInfo` of the handshake.
+    pub server_info: Option<Bytes>,
+}
+
+/// A timer of the link; a new one of a kind replaces the old one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Timer {
+    /// The process has to be ready by then.
+    Start,
+    /// List the tools again.
+    List,
+    /// Start a new process.
+    Restart,
+    /// Calls that wait for the upstream have waited long enough.
+    Queue,
+}
+
+/// What happened.
+#[derive(Debug, Clone)]
+pub enum Event {
+    /// A new process runs and can be written to.
+    Opened,
+    /// It sent this.
+    Frame(Frame),
+    /// It is gone, or could not be started. The text is our own words, for model and operator.
+    Closed(String),
+    /// Send this call under an id from [`Link::mint`].
+    Call(u64, Forward),
+    /// The client cancelled the call, with this raw reason.
+    Cancel(u64, Option<Bytes>),
+    /// A timer has run out.
+    Timer(Timer),
+}
+
+/// What to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Command {
+    /// Write this line to the process.
+    Write(Bytes),
+    /// The call with this id has ended.
+    Done(u64, Outcome),
+    /// Progress of the call with this id: raw params, and where its token stands in them.
+    Progress(u64, Bytes, Span),
+    /// The first listing of a process, or a changed one.
+    Listed(Listed),
+    /// The upstream is away, for this reason.
+    Down(String),
+    /// End the process; [`Event::Closed`] follows.
+    Kill,
+    /// Start a new process.
+    Open,
+    /// Send [`Event::Timer`] after this time.
+    Timer(Timer, Duration),
+    /// Tell the operator; untrusted text in it is escaped.
+    Note(String),
+}
+
+/// What a link is told once.
+#[derive(Debug, Clone)]
+pub struct Terms {
+    /// The upstream's configured name.
+    pub name: Arc<str>,
+    /// The prefix of its exported names.
+    pub prefix: Arc<str>,
+    /// From the start of a process to its first whole listing.
+    pub start_limit: Duration,
+}
+
+/// How long a call waits for an upstream that is on its way back.
+const QUEUE_LIMIT: Duration = Duration::from_secs(30);
+const FIRST_BACKOFF: Duration = Duration::from_millis(100);
+const LAST_BACKOFF: Duration = Duration::from_secs(30);
+/// A process that was ready for this long was no failed start.
+const STEADY: Duration = Duration::from_secs(20);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// No process.
+    Away,
+    /// `initialize` is out, under this id.
+    Greeting(u64),
+    /// The first listing of the process is under way.
+    Listing,
+    /// Calls are sent.
+    Ready,
+}
+
+/// The state machine.
+#[derive(Debug)]
+pub struct Link {
+    terms: Terms,
+    phase: Phase,
+    next_id: u64,
+    in_flight: BTreeSet<u64>,
+    waiting: VecDeque<(u64, Forward)>,
+    walk: Option<(u64, Walk)>,
+    pace: Pace,
+    lists_tools: bool,
+    tools: BTreeMap<Arc<str>, Arc<Tool>>,
+    entries: Vec<Bytes>,
+    instructions: Option<String>,
+    server_info: Option<Bytes>,
+    failures: u32,
+    ready_since: Duration,
+    why_closing: Option<String>,
+}
+
+impl Link {
+    /// A link without a process.
+    pub fn new(terms: Terms) -> Self {
+        Self {
+            terms,
+            phase: Phase::Away,
+            next_id: 0,
+            in_flight: BTreeSet::new(),
+            waiting: VecDeque::new(),
+            walk: None,
+            pace: Pace::default(),
+            lists_tools: false,
+            tools: BTreeMap::new(),
+            entries: Vec::new(),
+            instructions: None,
+            server_info: None,
+            failures: 0,
+            ready_since: Duration::ZERO,
+            why_closing: None,
+        }
+    }
+
+    /// A new id, never used before on this link.
+    pub fn mint(&mut self) -> u64 {
+        self.next_id += 1;
+        self.next_id
+    }
+
+    /// Takes an event at `now`, a monotonic time from any origin, and appends what is to be done.
+    pub fn step(&mut self, now: Duration, event: Event, out: &mut Vec<Command>) {
+        match event {
+            Event::Opened => self.greet(out),
+            Event::Frame(Frame::Line(line)) => self.line(now, &line, out),
+            Event::Frame(Frame::TooLong(skim)) => self.too_long(&skim, out),
+            Event::Closed(why) => self.closed(now, &why, out),
+            Event::Call(id, call) => self.call(id, call, out),
+            Event::Cancel(id, reason) => self.cancel(id, reason.as_deref(), out),
+            Event::Timer(timer) => self.timer(timer, out),
+        }
+    }
+
+    fn greet(&mut self, out: &mut Vec<Command>) {
+        let id = self.mint();
+        self.phase = Phase::Greeting(id);
+        self.why_closing = None;
+        let params = serde_json::json!({
+            "protocolVersion": LATEST,
+            "capabilities": {},
+            "clientInfo": { "name": "bouncer", "title": "Bouncer", "version": env!("CARGO_PKG_VERSION") },
+        });
+        out.push(Command::Write(envelope::request(id, "initialize", params.to_string().as_bytes())));
+        out.push(Command::Timer(Timer::Start, self.terms.start_limit));
+    }
+
+    fn line(&mut self, now: Duration, line: &Bytes, out: &mut Vec<Command>) {
+        match envelope::read(line, Sender::Upstream) {
+            Incoming::Response { id, body } => match id.as_ref().and_then(Id::number) {
+                Some(id) => self.response(now, id, body, out),
+                None => self.note("it sent an answer without a usable id", out),
+            },
+            Incoming::Request { id, method, .. } => out.push(Command::Write(match &*method {
+                b"ping" => envelope::result(&id, b"{}"),
+                _ => envelope::error(&id, envelope::METHOD_NOT_FOUND, "this client does not offer that method"),
+            })),
+            Incoming::Notification { method, params } => self.notification(now, &method, params, out),
+            Incoming::Batch(entries) => {
+                for entry in entries {
+                    // One level: an entry that is itself a batch is no message.
+                    if !entry.starts_with(b"[") {
+                        self.line(now, &entry, out);
+                    }
+                }
+            }
+            Incoming::Invalid { why, .. } => self.note(&format!("it sent a message that is ignored: {why}"), out),
+            Incoming::Junk(Junk::Blank) => {}
+            Incoming::Junk(Junk::ContentLength) if self.phase != Phase::Ready => self.give_up(
+                "it frames its messages with Content-Length headers, and MCP's stdio transport is one JSON message a line",
+                out,
+            ),
+            Incoming::Junk(_) => {
+                let text = escape(&String::from_utf8_lossy(line.get(..400).unwrap_or(line)), 160);
+                self.note(&format!("a line on its stdout is no JSON-RPC message and is skipped: {text}"), out);
+            }
+        }
+    }
+
+    fn response(&mut self, now: Duration, id: u64, body: Body, out: &mut Vec<Command>) {
+        if self.in_flight.remove(&id) {
+            let outcome = match body {
+                Body::Result(raw) => Outcome::Result(raw),
+                Body::Error(raw) => Outcome::Error(raw),
+                Body::Ambiguous => Outcome::Broken(format!(
+                    "server `{}` answered with both result and error, or with one of them twice",
+                    escape(&self.terms.name, 80)
+                )),
+            };
+            out.push(Command::Done(id, outcome));
+        } else if self.phase == Phase::Greeting(id) {
+            self.greeted(body, out);
+        } else if let Some((_, walk)) = self.walk.take_if(|(walking, _)| *walking == id) {
+            self.page(now, walk, body, out);
+        }
+        // Anything else is late (its call was cancelled) or was never asked for.
+    }
+
+    fn greeted(&mut self, body: Body, out: &mut Vec<Command>) {
+        let Body::Result(raw) = body else {
+            self.give_up("it refused the handshake (`initialize` ended in an error)", out);
+            return;
+        };
+        let at = |name: &str| scan::member(&raw, name).map(|span| raw.slice(span));
+        let version = at("protocolVersion").and_then(|raw| scan::text(&raw).map(Cow::into_owned));
+        if !version.as_deref().is_some_and(|version| REVISIONS.contains(&version)) {
+            let version = escape(version.as_deref().unwrap_or("none"), 40);
+            self.note(
+                &format!("it speaks the unknown protocol revision `{version}`; going on as with {LATEST}"),
+                out,
+            );
+        }
+        self.lists_tools = at("capabilities").is_some_and(|raw| scan::member(&raw, "tools").is_some());
+        self.instructions = at("instructions").and_then(|raw| scan::text(&raw).map(Cow::into_owned));
+        self.server_info = at("serverInfo");
+        self.phase = Phase::Listing;
+        out.push(Command::Write(envelope::notification("notifications/initialized", None)));
+        if self.lists_tools {
+            self.list(Walk::default(), out);
+        } else {
+            self.entries.clear();
+            self.announce(out);
+        }
+    }
+
+    fn list(&mut self, walk: Walk, out: &mut Vec<Command>) {
+        let id = self.mint();
+        out.push(Command::Write(envelope::request(id, "tools/list", &walk.params())));
+        self.walk = Some((id, walk));
+    }
+
+    fn page(&mut self, now: Duration, mut walk: Walk, body: Body, out: &mut Vec<Command>) {
+        let ended = match body {
+            Body::Result(raw) => walk.turn(&raw),
+            Body::Error(_) => Ended::Failed("its tool list ended in an error"),
+            Body::Ambiguous => Ended::Failed("its tool list came with both result and error"),
+        };
+        let note = match ended {
+            Ended::NotYet => return self.list(walk, out),
+            Ended::Whole => None,
+            Ended::Stopped(why) => Some(why),
+            Ended::Failed(why) if self.phase == Phase::Listing => return self.give_up(why, out),
+            Ended::Failed(why) => {
+                self.note(&format!("{why}; the earlier list stays"), out);
+                return self.pause(now, Pace::unchanged, out);
+            }
+        };
+        if let Some(why) = note {
+            self.note(why, out);
+        }
+        let entries = walk.entries();
+        if self.phase == Phase::Ready && entries == self.entries {
+            return self.pause(now, Pace::unchanged, out);
+        }
+        self.entries = entries;
+        self.ready_since = now;
+        self.announce(out);
+        self.pause(now, Pace::changed, out);
+    }
+
+    /// Tells the pace how a listing went, and sets the timer that it wants.
+    fn pause(
+        &mut self,
+        now: Duration,
+        how: fn(&mut Pace, Duration) -> Option<Duration>,
+        out: &mut Vec<Command>,
+    ) {
+        if let Some(after) = how(&mut self.pace, now) {
+            out.push(Command::Timer(Timer::List, after));
+        }
+    }
+
+    fn announce(&mut self, out: &mut Vec<Command>) {
+        let (tools, notes) = export::tools(&self.terms.name, &self.terms.prefix, &self.entries);
+        for note in notes {
+            self.note(&note, out);
+        }
+        self.tools = tools.iter().map(|tool| (tool.name.clone(), tool.clone())).collect();
+        out.push(Command::Listed(Listed {
+            tools,
+            instructions: self.instructions.clone(),
+            server_info: self.server_info.clone(),
+        }));
+        if self.phase != Phase::Ready {
+            self.phase = Phase::Ready;
+            for (id, call) in std::mem::take(&mut self.waiting) {
+                self.send(id, &call, out);
+            }
+        }
+    }
+
+    fn notification(&mut self, now: Duration, method: &[u8], params: Option<Bytes>, out: &mut Vec<Command>) {
+        match (method, params) {
+            (b"notifications/tools/list_changed", _) if self.phase == Phase::Ready => {
+                let is_walking = self.walk.is_some();
+                if let Some(after) = self.pace.notified(now, is_walking) {
+                    out.push(Command::Timer(Timer::List, after));
+                }
+            }
+            (b"notifications/progress", Some(params)) => {
+                let Some(token) = scan::member(&params, "progressToken") else { return };
+                let id = Id::read(params.slice(token.clone())).and_then(|id| id.number());
+                if let Some(id) = id.filter(|id| self.in_flight.contains(id)) {
+                    out.push(Command::Progress(id, params, token));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn too_long(&mut self, skim: &Skim, out: &mut Vec<Command>) {
+        let id = skim.id.clone().and_then(Id::read).and_then(|id| id.number());
+        let name = escape(&self.terms.name, 80);
+        let what = format!(
+            "server `{name}` answered with a message of {} bytes, which is too large; `max_message` in the configuration raises the limit",
+            skim.length
+        );
+        match id.filter(|_| !skim.is_request) {
+            Some(id) if self.in_flight.remove(&id) => out.push(Command::Done(id, Outcome::Broken(what))),
+            _ => self.note("it sent a message over the limit of `max_message`, which is skipped", out),
+        }
+    }
+
+    fn call(&mut self, id: u64, call: Forward, out: &mut Vec<Command>) {
+        match self.phase {
+            Phase::Ready => self.send(id, &call, out),
+            Phase::Away if self.backoff() > QUEUE_LIMIT / 10 => {
+                let name = escape(&self.terms.name, 80);
+                let why = format!("The server `{name}` stopped and is not back yet. Try again in a minute.");
+                out.push(Command::Done(id, Outcome::Lost(why)));
+            }
+            _ => {
+                if self.waiting.is_empty() {
+                    out.push(Command::Timer(Timer::Queue, QUEUE_LIMIT));
+                }
+                self.waiting.push_back((id, call));
+            }
+        }
+    }
+
+    fn send(&mut self, id: u64, call: &Forward, out: &mut Vec<Command>) {
+        // INVARIANT: what was judged is what is called. A tool that changed since then is not sent.
+        let is_same = self
+            .tools
+            .get(&call.tool.name)
+            .is_some_and(|tool| Arc::ptr_eq(tool, &call.tool) || tool.listed == call.tool.listed);
+        if !is_same {
+            let why = "The server changed this tool while the call was on its way, so it was not sent. \
+                       List the tools again before calling it."
+                .to_owned();
+            out.push(Command::Done(id, Outcome::Lost(why)));
+            return;
+        }
+        let name = serde_json::Value::from(&*call.tool.name).to_string();
+        let number = id.to_string();
+        let mut edits = vec![(call.name.clone(), name.as_bytes())];
+        if let Some(token) = &call.token {
+            edits.push((token.clone(), number.as_bytes()));
+            edits.sort_by_key(|(span, _)| span.start);
+        }
+        let mut params = Vec::with_capacity(call.params.len() + name.len());
+        scan::splice(&call.params, &edits, &mut params);
+        self.in_flight.insert(id);
+        out.push(Command::Write(envelope::request(id, "tools/call", &params)));
+    }
+
+    fn cancel(&mut self, id: u64, reason: Option<&[u8]>, out: &mut Vec<Command>) {
+        if self.in_flight.remove(&id) {
+            let params = match reason {
+                Some(reason) => {
+                    [b"{\"requestId\":", id.to_string().as_bytes(), b",\"reason\":", reason, b"}"].concat()
+                }
+                None => format!("{{\"requestId\":{id}}}").into_bytes(),
+            };
+            out.push(Command::Write(envelope::notification("notifications/cancelled", Some(&params))));
+        } else {
+            let before = self.waiting.len();
+            self.waiting.retain(|(waiting, _)| *waiting != id);
+            if self.waiting.len() == before {
+                return;
+            }
+        }
+        out.push(Command::Done(id, Outcome::Cancelled));
+    }
+
+    fn timer(&mut self, timer: Timer, out: &mut Vec<Command>) {
+        match (timer, self.phase) {
+            (Timer::Start, Phase::Greeting(_) | Phase::Listing) => {
+                let limit = self.terms.start_limit.as_secs();
+                self.give_up(&format!("it was not ready within {limit} s"), out);
+            }
+            (Timer::List, Phase::Ready) if self.walk.is_none() => {
+                self.pace.listing();
+                self.list(Walk::default(), out);
+            }
+            (Timer::Restart, Phase::Away) => out.push(Command::Open),
+            (Timer::Queue, phase) if phase != Phase::Ready => {
+                self.fail_waiting("is taking too long to come back", out);
+            }
+            _ => {}
+        }
+    }
+
+    /// Ends a process that cannot be worked with.
+    fn give_up(&mut self, why: &str, out: &mut Vec<Command>) {
+        if self.why_closing.is_none() {
+            self.why_closing = Some(why.to_owned());
+            out.push(Command::Kill);
+        }
+    }
+
+    fn closed(&mut self, now: Duration, why: &str, out: &mut Vec<Command>) {
+        if self.phase == Phase::Ready && now.saturating_sub(self.ready_since) >= STEADY {
+            self.failures = 0;
+        }
+        let was_ready = self.phase == Phase::Ready;
+        let name = escape(&self.terms.name, 80);
+        for id in std::mem::take(&mut self.in_flight) {
+            let why = format!(
+                "The server `{name}` stopped while this call was running ({why}), so its outcome is unknown. \
+                 It is being started again; check whether the call took effect before repeating it."
+            );
+            out.push(Command::Done(id, Outcome::Lost(why)));
+        }
+        self.phase = Phase::Away;
+        self.walk = None;
+        self.pace = Pace::default();
+        let why = self.why_closing.take().unwrap_or_else(|| why.to_owned());
+        let after = self.backoff();
+        self.failures = self.failures.saturating_add(1);
+        if !was_ready || after > QUEUE_LIMIT / 10 {
+            self.fail_waiting("could not be started", out);
+        }
+        out.push(Command::Down(why));
+        out.push(Command::Timer(Timer::Restart, after));
+    }
+
+    /// The pause before the next start: doubled with every failure since the last steady process.
+    fn backoff(&self) -> Duration {
+        FIRST_BACKOFF.saturating_mul(1 << self.failures.min(12)).min(LAST_BACKOFF)
+    }
+
+    fn fail_waiting(&mut self, what: &str, out: &mut Vec<Command>) {
+        let name = escape(&self.terms.name, 80);
+        for (id, _) in std::mem::take(&mut self.waiting) {
+            let why = format!("The server `{name}` {what}, so this call was not sent. Try again later.");
+            out.push(Command::Done(id, Outcome::Lost(why)));
+        }
+    }
+
+    fn note(&self, what: &str, out: &mut Vec<Command>) {
+        out.push(Command::Note(format!("upstream `{}`: {what}", escape(&self.terms.name, 80))));
+    }
+}
+
+#[cfg(test)]
+#[path = "link_tests.rs"]
+mod tests;

@@ -1,0 +1,262 @@
+//! Transcripts of the link: events in, commands out.
+
+use super::*;
+
+const NOW: Duration = Duration::ZERO;
+
+struct Upstream {
+    link: Link,
+    now: Duration,
+}
+
+impl Upstream {
+    fn new() -> Self {
+        let terms = Terms { name: "up".into(), prefix: "up".into(), start_limit: Duration::from_secs(60) };
+        Self { link: Link::new(terms), now: NOW }
+    }
+
+    fn ready(tools: &str) -> Self {
+        let mut new = Self::new();
+        new.event(Event::Opened);
+        new.line(r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"x"}}}"#);
+        new.line(&format!(r#"{{"jsonrpc":"2.0","id":2,"result":{{"tools":{tools}}}}}"#));
+        new
+    }
+
+    fn event(&mut self, event: Event) -> Vec<String> {
+        let mut out = Vec::new();
+        self.link.step(self.now, event, &mut out);
+        out.iter().map(show).collect()
+    }
+
+    fn line(&mut self, line: &str) -> Vec<String> {
+        self.event(Event::Frame(Frame::Line(Bytes::copy_from_slice(line.as_bytes()))))
+    }
+
+    fn call(&mut self, params: &str) -> Vec<String> {
+        let id = self.link.mint();
+        let params = Bytes::copy_from_slice(params.as_bytes());
+        let tool = self.link.tools.get("t").cloned().unwrap();
+        let token = scan::member(&params, "_meta").and_then(|meta| {
+            let inner = scan::member(&params[meta.clone()], "progressToken")?;
+            Some(meta.start + inner.start..meta.start + inner.end)
+        });
+        let call = Forward { tool, name: scan::member(&params, "name").unwrap(), token, params };
+        self.event(Event::Call(id, call))
+    }
+}
+
+fn show(command: &Command) -> String {
+    match command {
+        Command::Write(line) => format!("> {}", String::from_utf8_lossy(line).trim_end()),
+        Command::Done(id, Outcome::Result(raw)) => format!("done {id} {}", String::from_utf8_lossy(raw)),
+        Command::Done(id, Outcome::Error(raw)) => format!("error {id} {}", String::from_utf8_lossy(raw)),
+        Command::Done(id, other) => format!("{id} {other:?}"),
+        Command::Progress(id, params, token) => {
+            format!("progress {id} {} {token:?}", String::from_utf8_lossy(params))
+        }
+        Command::Listed(listed) => {
+            format!("listed {:?}", listed.tools.iter().map(|tool| &*tool.exported).collect::<Vec<_>>())
+        }
+        other => format!("{other:?}"),
+    }
+}
+
+const ONE: &str = r#"[{"name":"t","inputSchema":{"type":"object"}}]"#;
+
+#[test]
+fn handshake_lists_and_survives_a_banner() {
+    let mut up = Upstream::new();
+    let opened = up.event(Event::Opened);
+    assert!(opened[0].starts_with(
+        r#"> {"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","#
+    ));
+    assert!(up.line("Example MCP Server version : 1.0.0")[0].contains("skipped: Example"));
+    let greeted = up.line(
+        r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}}}}"#,
+    );
+    assert_eq!(
+        greeted,
+        [
+            r#"> {"jsonrpc":"2.0","method":"notifications/initialized"}"#,
+            r#"> {"jsonrpc":"2.0","id":2,"method":"tools/list","params":{}}"#,
+        ]
+    );
+    let paged = up.line(r#"{"jsonrpc":"2.0","id":2,"result":{"tools":[{"name":"a","inputSchema":{"type":"object"}}],"nextCursor":"n"}}"#);
+    assert_eq!(paged, [r#"> {"jsonrpc":"2.0","id":3,"method":"tools/list","params":{"cursor":"n"}}"#]);
+    let listed = up.line(&format!(r#"{{"jsonrpc":"2.0","id":3,"result":{{"tools":{ONE}}}}}"#));
+    assert_eq!(listed, [r#"listed ["up__a", "up__t"]"#]);
+}
+
+#[test]
+fn an_upstream_without_tools_is_ready_and_not_asked() {
+    let mut up = Upstream::new();
+    up.event(Event::Opened);
+    let greeted =
+        up.line(r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{}}}"#);
+    assert_eq!(greeted, [r#"> {"jsonrpc":"2.0","method":"notifications/initialized"}"#, "listed []"]);
+}
+
+#[test]
+fn a_call_changes_name_and_token_and_nothing_else() {
+    let mut up = Upstream::ready(ONE);
+    let sent = up
+        .call(r#"{ "name":"up__t","arguments":{"n":1.0,"big":1e400}, "_meta":{"progressToken":"p","k":1}}"#);
+    assert_eq!(
+        sent,
+        [
+            r#"> {"jsonrpc":"2.0","id":3,"method":"tools/call","params":{ "name":"t","arguments":{"n":1.0,"big":1e400}, "_meta":{"progressToken":3,"k":1}}}"#
+        ]
+    );
+    let progress = up.line(
+        r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progress":1,"progressToken":3}}"#,
+    );
+    assert_eq!(progress, [r#"progress 3 {"progress":1,"progressToken":3} 30..31"#]);
+    assert_eq!(
+        up.line(r#"{"jsonrpc":"2.0","id":3,"result":{"content" : []}}"#),
+        [r#"done 3 {"content" : []}"#]
+    );
+    assert_eq!(up.line(r#"{"jsonrpc":"2.0","id":3,"result":{}}"#), [""; 0]);
+}
+
+#[test]
+fn a_cancelled_call_ends_once_and_its_late_answer_is_dropped() {
+    let mut up = Upstream::ready(ONE);
+    up.call(r#"{"name":"up__t"}"#);
+    assert_eq!(
+        up.event(Event::Cancel(3, Some(Bytes::from_static(b"\"user\"")))),
+        [
+            r#"> {"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":3,"reason":"user"}}"#,
+            "3 Cancelled",
+        ]
+    );
+    assert_eq!(up.event(Event::Cancel(3, None)), [""; 0]);
+    assert_eq!(up.line(r#"{"jsonrpc":"2.0","id":3,"result":{}}"#), [""; 0]);
+}
+
+#[test]
+fn faults_name_the_upstream_and_keep_the_connection() {
+    let mut up = Upstream::ready(ONE);
+    up.call(r#"{"name":"up__t"}"#);
+    let both =
+        up.line(r#"{"jsonrpc":"2.0","id":3,"result":{"content":[]},"error":{"code":-1,"message":"x"}}"#);
+    assert!(both[0].contains("3 Broken(\"server `up` answered with both result and error"), "{both:?}");
+    assert!(
+        up.line(r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}"#)[0]
+            .contains("usable id")
+    );
+    assert_eq!(
+        up.line(r#"{"jsonrpc":"2.0","id":"p1","method":"ping"}"#),
+        [r#"> {"jsonrpc":"2.0","id":"p1","result":{}}"#]
+    );
+    assert!(up.line(r#"{"jsonrpc":"2.0","id":9,"method":"roots/list"}"#)[0].contains("-32601"));
+    up.call(r#"{"name":"up__t"}"#);
+    let url = r#"{"code":-32042,"message":"auth","data":{"elicitations":[{"mode":"url"}]}}"#;
+    assert_eq!(up.line(&format!(r#"{{"jsonrpc":"2.0","id":4,"error":{url}}}"#)), [format!("error 4 {url}")]);
+    up.call(r#"{"name":"up__t"}"#);
+    let mut lines = crate::mcp::Lines::new(30);
+    let mut frames = Vec::new();
+    lines.push(br#"{"result":{"text":"xxxxxxxxxxxxxxxxxxxxxxxxxxx"},"id":5}"#, |frame| frames.push(frame));
+    frames.extend(lines.finish());
+    let long = up.event(Event::Frame(frames.remove(0)));
+    assert!(long[0].contains("5 Broken") && long[0].contains("max_message"), "{long:?}");
+}
+
+#[test]
+fn content_length_framing_is_named() {
+    let mut up = Upstream::new();
+    up.event(Event::Opened);
+    assert_eq!(up.line("Content-Length: 38\r"), ["Kill"]);
+    let closed = up.event(Event::Closed("it was ended".to_owned()));
+    assert!(closed[0].contains("Content-Length"), "{closed:?}");
+}
+
+#[test]
+fn a_crash_ends_its_calls_and_the_next_ones_wait_for_the_restart() {
+    let mut up = Upstream::ready(ONE);
+    up.call(r#"{"name":"up__t"}"#);
+    let closed = up.event(Event::Closed("killed by signal 9".to_owned()));
+    assert!(closed[0].contains("3 Lost") && closed[0].contains("killed by signal 9"), "{closed:?}");
+    assert_eq!(closed[1..], ["Down(\"killed by signal 9\")", "Timer(Restart, 100ms)"]);
+    assert_eq!(up.call(r#"{"name":"up__t"}"#), ["Timer(Queue, 30s)"]);
+    assert_eq!(up.event(Event::Timer(Timer::Restart)), ["Open"]);
+    up.event(Event::Opened);
+    up.line(
+        r#"{"jsonrpc":"2.0","id":5,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}}}}"#,
+    );
+    let back = up.line(&format!(r#"{{"jsonrpc":"2.0","id":6,"result":{{"tools":{ONE}}}}}"#));
+    assert_eq!(
+        back,
+        [r#"listed ["up__t"]"#, r#"> {"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"t"}}"#,]
+    );
+}
+
+#[test]
+fn a_tool_that_changed_since_it_was_judged_is_not_called() {
+    let mut up = Upstream::ready(ONE);
+    up.event(Event::Closed("gone".to_owned()));
+    up.call(r#"{"name":"up__t"}"#);
+    up.event(Event::Opened);
+    up.line(
+        r#"{"jsonrpc":"2.0","id":4,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}}}}"#,
+    );
+    let back = up.line(r#"{"jsonrpc":"2.0","id":5,"result":{"tools":[{"name":"t","description":"new","inputSchema":{"type":"object"}}]}}"#);
+    assert!(back[1].contains("3 Lost(\"The server changed this tool"), "{back:?}");
+}
+
+#[test]
+fn restarts_back_off_and_a_steady_process_resets_them() {
+    let mut up = Upstream::new();
+    let mut pauses = Vec::new();
+    for _ in 0..10 {
+        pauses.extend(
+            up.event(Event::Closed("no such program".to_owned()))
+                .into_iter()
+                .filter(|line| line.contains("Restart")),
+        );
+    }
+    assert_eq!(pauses[..3], ["Timer(Restart, 100ms)", "Timer(Restart, 200ms)", "Timer(Restart, 400ms)"]);
+    assert_eq!(pauses[9], "Timer(Restart, 30s)");
+    let mut up = Upstream::ready(ONE);
+    up.link.failures = 8;
+    up.now = Duration::from_secs(25);
+    assert!(up.event(Event::Closed("gone".to_owned())).contains(&"Timer(Restart, 100ms)".to_owned()));
+}
+
+#[test]
+fn list_changed_is_quiet_when_nothing_changed() {
+    let mut up = Upstream::ready(ONE);
+    let changed = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
+    assert_eq!(up.line(changed), ["Timer(List, 1s)"]);
+    for _ in 0..200 {
+        assert_eq!(up.line(changed), [""; 0]);
+    }
+    up.now = Duration::from_secs(1);
+    assert_eq!(
+        up.event(Event::Timer(Timer::List)),
+        [r#"> {"jsonrpc":"2.0","id":3,"method":"tools/list","params":{}}"#]
+    );
+    assert_eq!(
+        up.line(&format!(r#"{{"jsonrpc":"2.0","id":3,"result":{{"tools":{ONE}}}}}"#)),
+        ["Timer(List, 1s)"]
+    );
+    up.now = Duration::from_secs(2);
+    up.event(Event::Timer(Timer::List));
+    let listed = up.line(
+        r#"{"jsonrpc":"2.0","id":4,"result":{"tools":[{"name":"n","inputSchema":{"type":"object"}}]}}"#,
+    );
+    assert_eq!(listed, [r#"listed ["up__n"]"#]);
+}
+
+#[test]
+fn a_process_that_is_not_ready_in_time_is_ended() {
+    let mut up = Upstream::new();
+    assert_eq!(up.event(Event::Opened)[1], "Timer(Start, 60s)");
+    assert_eq!(up.event(Event::Timer(Timer::Start)), ["Kill"]);
+    assert_eq!(
+        up.event(Event::Closed("it was ended".to_owned()))[0],
+        "Down(\"it was not ready within 60 s\")"
+    );
+    let mut up = Upstream::ready(ONE);
+    assert_eq!(up.event(Event::Timer(Timer::Start)), [""; 0]);
+}

@@ -1,0 +1,178 @@
+//! The params that a session reads: of `initialize` and `tools/call`, and the answer to a question.
+//!
+//! Only what is needed is read, by span; the rest stays raw and is forwarded unseen.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use serde_json::{Value, json};
+
+use super::envelope::Body;
+use super::link::{LATEST, REVISIONS};
+use super::scan::{self, Span};
+use super::session::Said;
+
+/// The one revision with batches.
+pub(crate) const BATCH_REVISION: &str = "2025-03-26";
+/// The first revision in which an elicitation has modes.
+const MODES_SINCE: &str = "2025-11-25";
+
+/// What a client said of itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Greeting {
+    /// The revision spoken from here on.
+    pub(crate) version: &'static str,
+    /// `clientInfo.name`.
+    pub(crate) client: Arc<str>,
+    /// Whether it can show a form.
+    pub(crate) can_ask: bool,
+}
+
+impl Default for Greeting {
+    fn default() -> Self {
+        Self { version: LATEST, client: "".into(), can_ask: false }
+    }
+}
+
+impl Greeting {
+    /// Reads raw params of `initialize`; what is missing or malformed counts as not said.
+    pub(crate) fn read(params: &[u8]) -> Self {
+        let at = |name: &str| scan::member(params, name).map(|span| scan::slice(params, &span));
+        let asked = at("protocolVersion").and_then(scan::text);
+        let version = REVISIONS.into_iter().find(|known| asked.as_deref() == Some(known)).unwrap_or(LATEST);
+        let inner = |outer: Option<&'_ [u8]>, name: &str| {
+            outer.and_then(|raw| scan::member(raw, name).map(|span| scan::slice(raw, &span).to_vec()))
+        };
+        let client = inner(at("clientInfo"), "name");
+        let client = client.as_deref().and_then(scan::text).unwrap_or_default().as_ref().into();
+        // A bare `elicitation: {}` means forms; one that names modes has only those.
+        let can_ask = inner(at("capabilities"), "elicitation").is_some_and(|raw| {
+            raw.starts_with(b"{")
+                && (scan::member(&raw, "form").is_some() || scan::member(&raw, "url").is_none())
+        });
+        Self { version, client, can_ask }
+    }
+
+    /// The raw result of `initialize`.
+    pub(crate) fn answer(&self) -> String {
+        json!({
+            "protocolVersion": self.version,
+            "capabilities": { "tools": { "listChanged": true } },
+            "serverInfo": { "name": "bouncer", "title": "Bouncer", "version": env!("CARGO_PKG_VERSION") },
+        })
+        .to_string()
+    }
+
+    /// Whether an elicitation says its mode.
+    pub(crate) fn names_modes(&self) -> bool {
+        self.version >= MODES_SINCE
+    }
+}
+
+/// The raw params of a `tools/call`, and where in them things stand.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ToolCall {
+    /// All of them.
+    pub(crate) params: Bytes,
+    /// The name asked for, decoded.
+    pub(crate) exported: String,
+    /// The value of `name`.
+    pub(crate) name: Span,
+    /// The raw `arguments`.
+    pub(crate) arguments: Option<Bytes>,
+    /// The value of `_meta.progressToken`.
+    pub(crate) token: Option<Span>,
+}
+
+impl ToolCall {
+    /// Reads them; `None` when they are no object with a string `name`.
+    pub(crate) fn read(params: Bytes) -> Option<Self> {
+        let mut name = None;
+        let mut arguments = None;
+        let mut meta = None;
+        let mut cursor = scan::Cursor::new(&params);
+        let scanned = cursor.members(|key, value| {
+            let key = scan::slice(&params, &key);
+            if scan::is(key, "name") {
+                name = Some(value);
+            } else if scan::is(key, "arguments") {
+                arguments = Some(value);
+            } else if scan::is(key, "_meta") {
+                meta = Some(value);
+            }
+        });
+        scanned.ok()?;
+        let name = name?;
+        let exported = scan::text(scan::slice(&params, &name))?.into_owned();
+        let token = meta.and_then(|meta| {
+            let token = scan::member(scan::slice(&params, &meta), "progressToken")?;
+            let token = meta.start + token.start..meta.start + token.end;
+            // Only a string or a number is a token; anything else is passed on as it is.
+            matches!(scan::slice(&params, &token).first(), Some(b'"' | b'-' | b'0'..=b'9')).then_some(token)
+        });
+        let arguments = arguments.map(|span| params.slice(span));
+        Some(Self { params, exported, name, arguments, token })
+    }
+}
+
+/// What an answer to `elicitation/create` says. Anything but a well-formed `accept` is a refusal.
+pub(crate) fn said(body: &Body) -> Said {
+    let Body::Result(raw) = body else { return Said::Cancel };
+    let at = |name: &str| scan::member(raw, name).map(|span| scan::slice(raw, &span));
+    match at("action").and_then(scan::text).as_deref() {
+        Some("accept") => {
+            let content = at("content").and_then(|raw| serde_json::from_slice(raw).ok());
+            Said::Accept(content.unwrap_or(Value::Null))
+        }
+        Some("cancel") => Said::Cancel,
+        _ => Said::Decline,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn greetings_are_read_leniently() {
+        fn check(params: &str, version: &str, client: &str, can_ask: bool) {
+            let found = Greeting::read(params.as_bytes());
+            assert_eq!(
+                (found.version, &*found.client, found.can_ask),
+                (version, client, can_ask),
+                "{params}"
+            );
+        }
+        check("", LATEST, "", false);
+        check(
+            "{\"protocolVersion\":\"2024-11-05\",\"clientInfo\":{\"name\":\"c\"}}",
+            "2024-11-05",
+            "c",
+            false,
+        );
+        check("{\"protocolVersion\":\"2030-01-01\",\"capabilities\":{\"elicitation\":{}}}", LATEST, "", true);
+        check("{\"capabilities\":{\"elicitation\":{\"form\":{},\"url\":{}}}}", LATEST, "", true);
+        check("{\"capabilities\":{\"elicitation\":{\"url\":{}}}}", LATEST, "", false);
+        check("{\"capabilities\":{\"elicitation\":null}}", LATEST, "", false);
+    }
+
+    #[test]
+    fn anything_but_an_accept_is_a_refusal() {
+        fn check(raw: &'static str, expected: Said) {
+            let found = said(&Body::Result(Bytes::from_static(raw.as_bytes())));
+            assert!(found == expected, "{raw}: {found:?}");
+            drop(expected);
+        }
+        check(
+            r#"{"action":"accept","content":{"decision":"allow_once"}}"#,
+            Said::Accept(json!({"decision":"allow_once"})),
+        );
+        check(r#"{"action":"accept"}"#, Said::Accept(Value::Null));
+        check(r#"{"action":"reject"}"#, Said::Decline);
+        check(r#"{"action":"Accept"}"#, Said::Decline);
+        check(r#"{"action":"cancel"}"#, Said::Cancel);
+        check("{}", Said::Decline);
+        assert_eq!(said(&Body::Error(Bytes::from_static(b"{}"))), Said::Cancel);
+        assert_eq!(said(&Body::Ambiguous), Said::Cancel);
+    }
+}

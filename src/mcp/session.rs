@@ -1,0 +1,517 @@
+//! One client's session as a state machine, in the handshake era: events in, commands out.
+//!
+//! It owns the client's ids: each is answered at most once, with the bytes it came in. It answers
+//! `initialize`, `ping` and lists itself, hands every `tools/call` on to be judged, and puts
+//! Bouncer's own questions to the client. It decides nothing about a call; the actor that drives it
+//! asks the gate. `requests.rs` reads the params of requests.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use serde_json::Value;
+
+use crate::provenance::escaped as escape;
+
+use super::catalog::{Catalog, Resolved, Standing};
+use super::envelope::{self, Body, Id, Incoming, Junk, Sender};
+use super::framing::{Frame, Skim};
+use super::link::Forward;
+use super::requests::{self, Greeting, ToolCall};
+use super::scan::{self, Span};
+
+/// What happened.
+#[derive(Debug)]
+pub enum Event {
+    /// The client sent this.
+    Frame(Frame),
+    /// An upstream stands otherwise than before.
+    Upstream(Arc<str>, Standing),
+    /// A call has ended.
+    Finished(u64, Reply),
+    /// An upstream reports progress of a call: raw params, and where the token stands in them.
+    Progress(u64, Bytes, Span),
+    /// Put a question to the human, under an id from [`Session::mint`].
+    Ask {
+        /// The id.
+        question: u64,
+        /// The call that waits for the answer.
+        call: u64,
+        /// The text.
+        message: String,
+        /// `requestedSchema`.
+        schema: Value,
+    },
+    /// Nobody waits for the answer to this question any more.
+    Withdraw(u64),
+    /// A timer has run out.
+    Timer(Timer),
+}
+
+/// How a call ended, as the client is to see it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reply {
+    /// The upstream's raw `result`.
+    Result(Bytes),
+    /// The upstream's raw `error`.
+    Error(Bytes),
+    /// A tool result of our own words with `isError: true`.
+    Refused(String),
+    /// A JSON-RPC error of our own words.
+    Broken(String),
+}
+
+/// What the human said.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Said {
+    /// `accept`, with the content.
+    Accept(Value),
+    /// `decline`, or an action that is not known.
+    Decline,
+    /// `cancel`, or an error.
+    Cancel,
+    /// The call was cancelled.
+    Gone,
+}
+
+/// A timer of the session; a new one of a kind replaces the old one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Timer {
+    /// Lists have waited long enough for upstreams that are starting.
+    Lists,
+    /// Tell the client if its list is stale.
+    Changed,
+    /// Report progress of calls whose question is open.
+    Progress,
+}
+
+/// What to do.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Command {
+    /// Write this line to the client.
+    Send(Bytes),
+    /// Have this call judged, forwarded and recorded; [`Event::Finished`] follows.
+    Call {
+        /// The session's number of the call.
+        call: u64,
+        /// What is forwarded if it may be.
+        forward: Forward,
+        /// The raw `arguments`.
+        arguments: Option<Bytes>,
+        /// Whether the tool is shown, or held back and only judged.
+        offer: Offer,
+    },
+    /// The client cancelled the call, with this raw reason. Nothing is answered any more.
+    Cancel(u64, Option<Bytes>),
+    /// A question has its answer.
+    Answered(u64, Said),
+    /// A request was refused before it could be judged: the name it asked for, and why.
+    Refused(String, String),
+    /// Send [`Event::Timer`] after this time.
+    Timer(Timer, Duration),
+    /// Tell the operator; untrusted text in it is escaped.
+    Note(String),
+}
+
+/// Whether a tool is shown to clients.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Offer {
+    /// It is.
+    Shown,
+    /// It is held back: never forwarded, whatever the judgement says.
+    Withheld,
+}
+
+/// Between two reports of progress while a question is open.
+const PROGRESS_EVERY: Duration = Duration::from_secs(5);
+/// Changes within this time are one `list_changed`.
+const CHANGED_AFTER: Duration = Duration::from_millis(100);
+
+#[derive(Debug)]
+enum Pending {
+    Call(u64),
+    List,
+}
+
+#[derive(Debug)]
+struct Call {
+    id: Id,
+    token: Option<Bytes>,
+    beats: u32,
+}
+
+/// The state machine.
+#[derive(Debug)]
+pub struct Session {
+    catalog: Catalog,
+    list_wait: Duration,
+    greeting: Greeting,
+    pending: BTreeMap<Bytes, (Id, Pending)>,
+    calls: BTreeMap<u64, Call>,
+    next_call: u64,
+    next_question: u64,
+    questions: BTreeMap<u64, u64>,
+    lists_waited: bool,
+    list_timer_runs: bool,
+    /// The list the client knows, or was told is stale.
+    known_list: Option<Bytes>,
+}
+
+impl Session {
+    /// A session before its handshake. Lists wait for starting upstreams at most `list_wait` from the
+    /// first list on.
+    pub fn new(catalog: Catalog, list_wait: Duration) -> Self {
+        Self {
+            catalog,
+            list_wait,
+            greeting: Greeting::default(),
+            pending: BTreeMap::new(),
+            calls: BTreeMap::new(),
+            next_call: 0,
+            next_question: 0,
+            questions: BTreeMap::new(),
+            lists_waited: false,
+            list_timer_runs: false,
+            known_list: None,
+        }
+    }
+
+    /// `clientInfo.name`: hostile text.
+    pub fn client(&self) -> &Arc<str> {
+        &self.greeting.client
+    }
+
+    /// Whether the client declared form elicitation.
+    pub fn can_ask(&self) -> bool {
+        self.greeting.can_ask
+    }
+
+    /// Whether this call is still to be answered.
+    pub fn is_open(&self, call: u64) -> bool {
+        self.calls.contains_key(&call)
+    }
+
+    /// Whether nothing is left to be answered.
+    pub fn is_idle(&self) -> bool {
+        self.pending.is_empty()
+    }
+
+    /// Whether the client gave a progress token with this call.
+    pub fn has_token(&self, call: u64) -> bool {
+        self.calls.get(&call).is_some_and(|call| call.token.is_some())
+    }
+
+    /// A new id for a question.
+    pub fn mint(&mut self) -> u64 {
+        self.next_question += 1;
+        self.next_question
+    }
+
+    /// Takes an event and appends what is to be done.
+    pub fn step(&mut self, event: Event, out: &mut Vec<Command>) {
+        match event {
+            Event::Frame(Frame::Line(line)) => self.line(&line, out),
+            Event::Frame(Frame::TooLong(skim)) => too_long(skim, out),
+            Event::Upstream(name, standing) => self.upstream(&name, standing, out),
+            Event::Finished(call, reply) => self.finished(call, reply, out),
+            Event::Progress(call, params, token) => self.progress(call, &params, token, out),
+            Event::Ask { question, call, message, schema } => {
+                self.ask(question, call, &message, &schema, out);
+            }
+            Event::Withdraw(question) => self.withdraw(question, out),
+            Event::Timer(timer) => self.timer(timer, out),
+        }
+    }
+
+    fn line(&mut self, line: &Bytes, out: &mut Vec<Command>) {
+        match envelope::read(line, Sender::Client) {
+            Incoming::Batch(entries) => self.batch(&entries, out),
+            message => self.message(message, out),
+        }
+    }
+
+    fn batch(&mut self, entries: &[Bytes], out: &mut Vec<Command>) {
+        // Only the revision of 2025-03-26 has batches; there each entry is a message of its own.
+        let is_negotiated = self.greeting.version == requests::BATCH_REVISION;
+        for entry in entries {
+            match envelope::read(entry, Sender::Client) {
+                Incoming::Batch(_) => {
+                    out.push(Command::Refused(String::new(), "a batch within a batch".to_owned()));
+                }
+                message if is_negotiated => self.message(message, out),
+                Incoming::Request { id, .. } => {
+                    let why = "batches are not part of the negotiated protocol revision";
+                    self.reject(&id, why, out);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn message(&mut self, message: Incoming, out: &mut Vec<Command>) {
+        match message {
+            Incoming::Request { id, method, params } => self.request(id, &method, params, out),
+            Incoming::Notification { method, params } => {
+                if &*method == b"notifications/cancelled"
+                    && let Some(params) = params
+                {
+                    self.cancelled(&params, out);
+                }
+            }
+            Incoming::Response { id, body } => self.response(id.as_ref(), &body, out),
+            Incoming::Invalid { id: Some(id), why } => self.reject(&id, &why, out),
+            Incoming::Invalid { id: None, why } => out.push(Command::Refused(String::new(), why)),
+            Incoming::Junk(Junk::Blank) | Incoming::Batch(_) => {}
+            Incoming::Junk(Junk::ContentLength) => out.push(Command::Note(
+                "the client frames its messages with Content-Length headers; MCP's stdio transport is one JSON message a line"
+                    .to_owned(),
+            )),
+            Incoming::Junk(Junk::Encoding) => out.push(Command::Note("a line from the client is not UTF-8 and is skipped".to_owned())),
+            Incoming::Junk(Junk::Text) => out.push(Command::Note("a line from the client is not JSON and is skipped".to_owned())),
+        }
+    }
+
+    /// Answers a request that may not be acted on, and has that recorded.
+    fn reject(&self, id: &Id, why: &str, out: &mut Vec<Command>) {
+        if !self.pending.contains_key(&id.key()) {
+            out.push(Command::Send(envelope::error(id, envelope::INVALID_REQUEST, why)));
+        }
+        out.push(Command::Refused(String::new(), why.to_owned()));
+    }
+
+    fn request(&mut self, id: Id, method: &[u8], params: Option<Bytes>, out: &mut Vec<Command>) {
+        if self.pending.contains_key(&id.key()) {
+            // INVARIANT: an id is answered once, and that answer belongs to the request in flight.
+            out.push(Command::Refused(
+                String::new(),
+                "the id of a request in flight was used again".to_owned(),
+            ));
+            return;
+        }
+        match method {
+            b"tools/call" => self.call(id, params, out),
+            b"tools/list" => self.list(id, params.as_deref(), out),
+            b"ping" => out.push(Command::Send(envelope::result(&id, b"{}"))),
+            b"initialize" => {
+                self.greeting = Greeting::read(params.as_deref().unwrap_or_default());
+                out.push(Command::Send(envelope::result(&id, self.greeting.answer().as_bytes())));
+            }
+            other => {
+                let why = format!(
+                    "Bouncer does not offer the method `{}`",
+                    escape(&String::from_utf8_lossy(other), 60)
+                );
+                out.push(Command::Send(envelope::error(&id, envelope::METHOD_NOT_FOUND, &why)));
+            }
+        }
+    }
+
+    fn call(&mut self, id: Id, params: Option<Bytes>, out: &mut Vec<Command>) {
+        let refuse = |name: &str, answer: Bytes, why: String, out: &mut Vec<Command>| {
+            out.push(Command::Send(answer));
+            out.push(Command::Refused(name.to_owned(), why));
+        };
+        let Some(call) = params.and_then(ToolCall::read) else {
+            let why = "`params` of a tools/call is no object with a string `name`";
+            return refuse("", envelope::error(&id, envelope::INVALID_PARAMS, why), why.to_owned(), out);
+        };
+        let (tool, offer) = match self.catalog.resolve(&call.exported) {
+            Resolved::Tool(tool) => (tool, Offer::Shown),
+            Resolved::Withheld(tool) => (tool, Offer::Withheld),
+            Resolved::Refused(why) => {
+                return refuse(&call.exported, envelope::refusal(&id, &format!("[bouncer] {why}")), why, out);
+            }
+            Resolved::Unknown => {
+                let why = format!("unknown tool `{}`", escape(&call.exported, 80));
+                return refuse(
+                    &call.exported,
+                    envelope::error(&id, envelope::INVALID_PARAMS, &why),
+                    why,
+                    out,
+                );
+            }
+        };
+        self.next_call += 1;
+        let number = self.next_call;
+        let token = call.token.as_ref().map(|token| call.params.slice(token.clone()));
+        self.pending.insert(id.key(), (id.clone(), Pending::Call(number)));
+        self.calls.insert(number, Call { id, token, beats: 0 });
+        let forward = Forward { tool, params: call.params, name: call.name, token: call.token };
+        out.push(Command::Call { call: number, forward, arguments: call.arguments, offer });
+    }
+
+    fn list(&mut self, id: Id, params: Option<&[u8]>, out: &mut Vec<Command>) {
+        if params.is_some_and(|params| scan::member(params, "cursor").is_some()) {
+            let why = "the list has one page, so no cursor was ever given out";
+            out.push(Command::Send(envelope::error(&id, envelope::INVALID_PARAMS, why)));
+        } else if self.lists_waited || self.catalog.is_settled() {
+            self.answer_list(&id, out);
+        } else {
+            self.pending.insert(id.key(), (id, Pending::List));
+            if !self.list_timer_runs {
+                self.list_timer_runs = true;
+                out.push(Command::Timer(Timer::Lists, self.list_wait));
+            }
+        }
+    }
+
+    fn answer_list(&mut self, id: &Id, out: &mut Vec<Command>) {
+        let list = self.catalog.list().clone();
+        out.push(Command::Send(envelope::result(id, &list)));
+        self.known_list = Some(list);
+    }
+
+    fn answer_lists(&mut self, out: &mut Vec<Command>) {
+        let waiting = self.pending.iter().filter(|(_, (_, pending))| matches!(pending, Pending::List));
+        let keys: Vec<Bytes> = waiting.map(|(key, _)| key.clone()).collect();
+        for key in keys {
+            if let Some((id, _)) = self.pending.remove(&key) {
+                self.answer_list(&id, out);
+            }
+        }
+    }
+
+    fn upstream(&mut self, name: &str, standing: Standing, out: &mut Vec<Command>) {
+        out.extend(self.catalog.set(name, standing).into_iter().map(Command::Note));
+        if self.catalog.is_settled() {
+            self.answer_lists(out);
+        }
+        if self.known_list.as_ref().is_some_and(|known| known != self.catalog.list()) {
+            out.push(Command::Timer(Timer::Changed, CHANGED_AFTER));
+        }
+    }
+
+    fn finished(&mut self, number: u64, reply: Reply, out: &mut Vec<Command>) {
+        // A question of the call stays open: a late answer still grants. The asker withdraws it if not.
+        let Some(call) = self.calls.remove(&number) else { return };
+        self.pending.remove(&call.id.key());
+        out.push(Command::Send(match reply {
+            Reply::Result(raw) => envelope::result(&call.id, &raw),
+            Reply::Error(raw) => envelope::raw_error(&call.id, &raw),
+            Reply::Refused(text) => envelope::refusal(&call.id, &text),
+            Reply::Broken(why) => envelope::error(&call.id, envelope::INTERNAL_ERROR, &why),
+        }));
+    }
+
+    fn cancelled(&mut self, params: &Bytes, out: &mut Vec<Command>) {
+        let at = |name: &str| scan::member(params, name).map(|span| params.slice(span));
+        let Some(id) = at("requestId").and_then(Id::read) else { return };
+        // An id that is not in flight is not remembered: a later request may use it.
+        let Some((_, pending)) = self.pending.remove(&id.key()) else { return };
+        if let Pending::Call(number) = pending {
+            self.calls.remove(&number);
+            self.close_questions(number, out);
+            let reason = at("reason").filter(|raw| raw.starts_with(b"\""));
+            out.push(Command::Cancel(number, reason));
+        }
+    }
+
+    fn progress(&mut self, number: u64, params: &[u8], token: Span, out: &mut Vec<Command>) {
+        let Some(ours) = self.calls.get(&number).and_then(|call| call.token.as_deref()) else { return };
+        let mut raw = Vec::with_capacity(params.len() + ours.len());
+        scan::splice(params, &[(token, ours)], &mut raw);
+        out.push(Command::Send(envelope::notification("notifications/progress", Some(&raw))));
+    }
+
+    fn ask(&mut self, question: u64, number: u64, message: &str, schema: &Value, out: &mut Vec<Command>) {
+        if !self.greeting.can_ask || !self.calls.contains_key(&number) {
+            out.push(Command::Answered(question, Said::Gone));
+            return;
+        }
+        let mut params = serde_json::json!({ "message": message, "requestedSchema": schema });
+        if self.greeting.names_modes()
+            && let Some(params) = params.as_object_mut()
+        {
+            params.insert("mode".to_owned(), "form".into());
+        }
+        self.questions.insert(question, number);
+        out.push(Command::Send(envelope::request(
+            question,
+            "elicitation/create",
+            params.to_string().as_bytes(),
+        )));
+        self.beat(out);
+    }
+
+    /// Tells the client of every call whose question is open that it is still alive.
+    fn beat(&mut self, out: &mut Vec<Command>) {
+        let mut is_waiting = false;
+        for number in self.questions.values() {
+            let Some(call) = self.calls.get_mut(number) else { continue };
+            let Some(token) = call.token.as_deref() else { continue };
+            is_waiting = true;
+            call.beats += 1;
+            // Progress has to grow; far below 1, so that the upstream's own may follow.
+            let head = b"{\"progressToken\":";
+            let rest = format!(
+                ",\"progress\":{:.6},\"message\":\"waiting for the user's approval\"}}",
+                f64::from(call.beats) * 1e-6
+            );
+            let params = [&head[..], token, rest.as_bytes()].concat();
+            out.push(Command::Send(envelope::notification("notifications/progress", Some(&params))));
+        }
+        if is_waiting {
+            out.push(Command::Timer(Timer::Progress, PROGRESS_EVERY));
+        }
+    }
+
+    fn response(&mut self, id: Option<&Id>, body: &Body, out: &mut Vec<Command>) {
+        let Some(question) = id.and_then(Id::number) else { return };
+        if self.questions.remove(&question).is_some() {
+            out.push(Command::Answered(question, requests::said(body)));
+        }
+    }
+
+    fn withdraw(&mut self, question: u64, out: &mut Vec<Command>) {
+        if self.questions.remove(&question).is_some() {
+            let params = format!("{{\"requestId\":{question}}}");
+            out.push(Command::Send(envelope::notification(
+                "notifications/cancelled",
+                Some(params.as_bytes()),
+            )));
+        }
+    }
+
+    /// The client gave the call up: what was asked for it is not asked any more.
+    fn close_questions(&mut self, number: u64, out: &mut Vec<Command>) {
+        let open = self.questions.iter().filter(|(_, call)| **call == number);
+        let open: Vec<u64> = open.map(|(question, _)| *question).collect();
+        for question in open {
+            self.withdraw(question, out);
+            out.push(Command::Answered(question, Said::Gone));
+        }
+    }
+
+    fn timer(&mut self, timer: Timer, out: &mut Vec<Command>) {
+        match timer {
+            Timer::Lists => {
+                self.lists_waited = true;
+                self.answer_lists(out);
+            }
+            Timer::Changed => {
+                let list = self.catalog.list().clone();
+                if self.known_list.as_ref().is_some_and(|known| *known != list) {
+                    self.known_list = Some(list);
+                    out.push(Command::Send(envelope::notification("notifications/tools/list_changed", None)));
+                }
+            }
+            Timer::Progress => self.beat(out),
+        }
+    }
+}
+
+fn too_long(skim: Skim, out: &mut Vec<Command>) {
+    let why = format!(
+        "a message of {} bytes is too large; `max_message` in the configuration raises the limit",
+        skim.length
+    );
+    match skim.id.and_then(Id::read).filter(|_| skim.is_request) {
+        Some(id) => out.push(Command::Send(envelope::error(&id, envelope::INVALID_REQUEST, &why))),
+        None => out.push(Command::Note(format!("the client sent {why}"))),
+    }
+}
+
+#[cfg(test)]
+#[path = "session_tests.rs"]
+mod tests;
