@@ -3,6 +3,8 @@
 //!
 //! Pure: no IO, no clock, no logging, no runtime. Facts in, verdict out.
 
+mod argument;
+pub mod constraint;
 mod asked;
 mod decide;
 #[cfg(test)]
@@ -17,6 +19,7 @@ mod question;
 mod refusal;
 mod verdict;
 
+pub use argument::{Selected, select};
 pub use asked::asked;
 pub use decide::decide;
 pub use effect::{ArgPath, Effect, Layer, Role};
