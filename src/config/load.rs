@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::pack::{Checker, Diagnostic, Entry, Node, Value, parse_jsonc, parse_yaml, quoted};
+use crate::pack::{Checker, Diagnostic, Entry, Node, PolicySource, Value, parse_jsonc, parse_yaml, quoted};
 
 use super::expand::{Dialect, Variables};
 use super::upstream::{Read, Skipped, UpstreamConfig, read, resolve};
@@ -27,15 +27,6 @@ pub struct Config {
     pub pins: PinMode,
     /// What loaded but deserves a look.
     pub warnings: Vec<Diagnostic>,
-}
-
-/// A policy that the config names or holds.
-#[derive(Debug, Clone, PartialEq)]
-pub enum PolicySource {
-    /// A file.
-    File(PathBuf),
-    /// Written in the config itself, under `policy`.
-    Inline(Node),
 }
 
 /// Sizes in bytes.
@@ -213,7 +204,7 @@ fn upstreams(
 
 fn policies(node: &Node, folder: &Path, variables: Variables<'_>, check: &mut Checker) -> Vec<PolicySource> {
     match &node.value {
-        Value::Map(_) => vec![PolicySource::Inline(node.clone())],
+        Value::Map(_) => vec![PolicySource::Inline(node.clone(), PathBuf::from(check.file()))],
         Value::Seq(items) => items.iter().flat_map(|item| policies(item, folder, variables, check)).collect(),
         _ => {
             let Some(text) = check.string(node, "`policy`") else { return Vec::new() };
@@ -337,7 +328,7 @@ pins: warn
             ]
         );
         assert_eq!(c.policies[0], PolicySource::File("/home/u/p.yaml".into()));
-        assert!(matches!(&c.policies[1], PolicySource::Inline(n) if n.get("send").is_some()));
+        assert!(matches!(&c.policies[1], PolicySource::Inline(n, _) if n.get("send").is_some()));
         assert_eq!(c.list_wait, Duration::from_millis(500));
         assert_eq!(c.limits.message, 1 << 20);
         assert_eq!(c.pins, PinMode::Warn);

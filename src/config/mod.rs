@@ -9,6 +9,6 @@ mod load;
 mod state;
 mod upstream;
 
-pub use load::{Config, Limits, PinMode, PolicySource, load, parse};
+pub use load::{Config, Limits, PinMode, load, parse};
 pub use state::state_folder;
 pub use upstream::{InheritEnv, Skipped, ToolFilter, UpstreamConfig};

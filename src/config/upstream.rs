@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::pack::{Checker, Entry, Node, Position, Value, quoted};
+use crate::policy::{Locality, UpstreamIdentity};
 
 use super::expand::{Dialect, Failure, Variables, expand};
 
@@ -62,6 +63,20 @@ pub struct ToolFilter {
     pub allow: Option<Vec<String>>,
     /// Not these, whatever `allow` says.
     pub deny: Vec<String>,
+}
+
+impl UpstreamConfig {
+    /// What packs and policies bind to.
+    pub fn identity(&self) -> UpstreamIdentity {
+        UpstreamIdentity {
+            name: self.name.clone(),
+            command: self.command.clone(),
+            args: self.args.clone(),
+            host: None,
+            pack: self.pack.clone(),
+            local: if self.local { Locality::Local } else { Locality::Elsewhere },
+        }
+    }
 }
 
 impl ToolFilter {

@@ -143,23 +143,27 @@ pub fn nearest<'k>(word: &str, known: &[&'k str]) -> Option<&'k str> {
         .map(|(_, k)| k)
 }
 
-/// Levenshtein distance over characters; words longer than 64 characters are far from everything.
+/// Edit distance over characters, two swapped neighbours counting as one edit; words longer than 64
+/// characters are far from everything.
 fn distance(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     if a.len() > 64 || b.len() > 64 {
         return usize::MAX / 4;
     }
+    let mut before: Vec<usize> = Vec::new();
     let mut row: Vec<usize> = (0..=b.len()).collect();
     for (i, x) in a.iter().enumerate() {
-        let mut diagonal = i;
-        let mut left = i + 1;
-        let mut next = vec![left];
-        for (y, &above) in b.iter().zip(row.iter().skip(1)) {
-            left = (diagonal + usize::from(x != y)).min(above + 1).min(left + 1);
-            diagonal = above;
-            next.push(left);
+        let mut next = vec![i + 1];
+        for (j, y) in b.iter().enumerate() {
+            let at = |row: &[usize], at: usize| row.get(at).copied().unwrap_or(usize::MAX / 4);
+            let mut best = (at(&row, j) + usize::from(x != y)).min(at(&row, j + 1) + 1).min(at(&next, j) + 1);
+            let swapped = i > 0 && j > 0 && a.get(i - 1) == Some(y) && b.get(j - 1) == Some(x);
+            if swapped {
+                best = best.min(at(&before, j - 1) + 1);
+            }
+            next.push(best);
         }
-        row = next;
+        before = std::mem::replace(&mut row, next);
     }
     row.last().copied().unwrap_or(0)
 }
@@ -186,6 +190,7 @@ mod tests {
             |word: &str, expected: Option<&str>| assert_eq!(nearest(word, &known), expected, "{word}");
         check("sink_param", Some("sink_params"));
         check("MAX_CALL", Some("max_calls"));
+        check("sink_parmas", Some("sink_params"));
         check("exfil", None);
         check("banana", None);
         check("", None);

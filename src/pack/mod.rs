@@ -1,11 +1,19 @@
 //! Policy files and packs: YAML with positions, compiled to policy with every error collected, and their cases.
 
+mod builtin;
 mod check;
+mod compile;
 mod diagnostic;
+mod entry;
 mod jsonc;
+mod load;
+pub mod raw;
 mod tree;
 
+pub use builtin::{SHIPPED, Shipped, builtin_packs};
 pub use check::Checker;
+pub use compile::{compile_pack, compile_policy, compile_policy_node};
 pub use diagnostic::{Diagnostic, Position, Severity, nearest, quoted};
 pub use jsonc::{MAX_JSON_BYTES, parse_jsonc};
+pub use load::{PolicySource, load_policy, read_policy, refuse_all};
 pub use tree::{Entry, MAX_YAML_BYTES, Node, Value, parse_yaml};

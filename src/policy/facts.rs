@@ -156,12 +156,13 @@ pub enum Gate {
 }
 
 /// Whether an upstream is a place of its own.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Locality {
     /// A pack or policy declares that what it is given stays with the user.
     Local,
     /// Anything else: it is itself a destination.
+    #[default]
     Elsewhere,
 }
 

@@ -4,8 +4,9 @@
 //! Pure: no IO, no clock, no logging, no runtime. Facts in, verdict out.
 
 mod argument;
-pub mod constraint;
 mod asked;
+mod binding;
+pub mod constraint;
 mod decide;
 #[cfg(test)]
 mod decide_tests;
@@ -14,13 +15,21 @@ mod facts;
 mod glob;
 mod grant;
 pub mod heuristics;
+mod layer;
 mod origin;
+#[expect(clippy::module_inception, reason = "the file holds the type of this name")]
+mod policy;
+#[cfg(test)]
+mod policy_tests;
 mod question;
 mod refusal;
+mod rule;
+mod tool;
 mod verdict;
 
 pub use argument::{Selected, select};
 pub use asked::asked;
+pub use binding::{Binding, UpstreamIdentity};
 pub use decide::decide;
 pub use effect::{ArgPath, Effect, Layer, Role};
 pub use facts::{
@@ -29,7 +38,11 @@ pub use facts::{
 };
 pub use glob::Glob;
 pub use grant::{AskedAbout, GrantKey, Ledger, Offer, asked_about, destination_key, fetch_key};
+pub use layer::DESTROY_BUDGET;
 pub use origin::{Cells, Provenance};
+pub use policy::{Pack, Policy};
 pub use question::{Question, Subject, question};
 pub use refusal::{BLOCKED, Unasked, refusal};
+pub use rule::{Allowance, Extent, OwnData, Rule, RuleSet, SinkNames, Specificity, ToolKey};
+pub use tool::{ArgRule, Audience, Bound, Budget, OwnPlace, ToolPolicy};
 pub use verdict::{Contract, Finding, Outcome, Reason, Verdict};

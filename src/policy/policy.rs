@@ -1,0 +1,113 @@
+//! All that is known about tools before any call: the user's files, the packs, and what happens when
+//! a file does not load.
+
+use std::sync::Arc;
+
+use super::binding::{Binding, UpstreamIdentity};
+use super::heuristics::{self, ToolDescription};
+use super::layer::{Layers, bind};
+use super::rule::{OwnData, RuleSet};
+use super::tool::{Bound, OwnPlace, ToolPolicy};
+use super::{Layer, Locality};
+
+/// What ships with Bouncer for one server.
+#[derive(Debug, Clone)]
+pub struct Pack {
+    /// Its name, as `pack:` in a config says it.
+    pub name: String,
+    /// What it is bound by.
+    pub binding: Binding,
+    /// Whether the server keeps what it is given.
+    pub locality: Locality,
+    /// Its rules.
+    pub rules: RuleSet,
+}
+
+/// The policy of a run.
+#[derive(Debug, Clone, Default)]
+pub struct Policy {
+    user: Vec<RuleSet>,
+    packs: Vec<Arc<Pack>>,
+    refusal: Option<String>,
+}
+
+impl Policy {
+    /// The user's files, a later one over an earlier one, over the packs.
+    pub fn new(user: Vec<RuleSet>, packs: Vec<Arc<Pack>>) -> Self {
+        Self { user, packs, refusal: None }
+    }
+
+    /// A policy that refuses every call, for the reason given: a file that does not load must not
+    /// turn into no policy at all.
+    pub fn refuse_all(reason: impl Into<String>) -> Self {
+        Self { user: Vec::new(), packs: Vec::new(), refusal: Some(reason.into()) }
+    }
+
+    /// Why every call is refused, if it is.
+    pub fn refusal(&self) -> Option<&str> {
+        self.refusal.as_deref()
+    }
+
+    /// The packs, for listings.
+    pub fn packs(&self) -> &[Arc<Pack>] {
+        &self.packs
+    }
+
+    /// The user's files, for listings.
+    pub fn user(&self) -> &[RuleSet] {
+        &self.user
+    }
+
+    /// The rule of one tool of one upstream.
+    pub fn tool_policy(&self, upstream: &UpstreamIdentity, tool: &ToolDescription) -> ToolPolicy {
+        let mut layers = Layers::heuristic(heuristics::derive(tool), &tool.input_schema);
+        layers.policy().refused.clone_from(&self.refusal);
+        for pack in &self.packs {
+            let bound =
+                if pack.binding.binds(&pack.name, upstream) { Bound::ByConfig } else { Bound::ByName };
+            bind(&mut layers, &pack.name, &pack.rules.about(&upstream.name, &tool.name), bound);
+            if bound == Bound::ByConfig {
+                if pack.locality == Locality::Local {
+                    layers.policy().locality = Locality::Local;
+                }
+                own_data(&mut layers, &pack.rules.own_data, upstream, tool, Layer::Pack);
+            }
+        }
+        for set in &self.user {
+            let rules = set.about(&upstream.name, &tool.name);
+            for rule in rules {
+                layers.apply(rule, Layer::User);
+            }
+            own_data(&mut layers, &set.own_data, upstream, tool, Layer::User);
+            if set.local.iter().any(|glob| glob.matches(&upstream.name)) {
+                layers.policy().locality = Locality::Local;
+            }
+        }
+        // Trust for every tool is no part of an entry, so `replace` does not take it away.
+        for set in &self.user {
+            for rule in &set.trusted {
+                layers.trust(rule, Layer::User);
+            }
+        }
+        if upstream.local == Locality::Local {
+            layers.policy().locality = Locality::Local;
+        }
+        layers.finish()
+    }
+}
+
+fn own_data(
+    layers: &mut Layers<'_>,
+    all: &[OwnData],
+    upstream: &UpstreamIdentity,
+    tool: &ToolDescription,
+    layer: Layer,
+) {
+    let about = all.iter().filter(|own| own.key.matches(&upstream.name, &tool.name).is_some());
+    layers.policy().own_data.extend(about.map(|own| OwnPlace {
+        path: own.path.clone(),
+        source: own.source.clone(),
+        kinds: own.kinds.clone(),
+        layer,
+    }));
+}

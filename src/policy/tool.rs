@@ -1,0 +1,222 @@
+//! The rule of one tool of one upstream, all layers put together: what the gate asks about a call.
+//!
+//! Made by `layer.rs`. It answers from itself and the arguments only; the history and the humans are
+//! asked elsewhere.
+
+use serde_json::Value;
+use serde_json_path::JsonPath;
+
+use crate::provenance::{Destination, Kind, TrustRule};
+
+use super::argument::{leaves, same_name, select};
+use super::constraint::{AllowedValue, Constraint, HostPattern, Test, UrlReading, read_url};
+use super::{ArgPath, Cells, Effect, Gate, Layer, Locality, Role};
+
+/// What one argument is, and who said so.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ArgRule {
+    /// The argument, with all that stands inside it.
+    pub path: ArgPath,
+    /// Its role.
+    pub role: Role,
+    /// The kind of its values, where it is known.
+    pub kind: Option<Kind>,
+    /// Whether it says who may see or use the result.
+    pub audience: Audience,
+    /// Who said the role.
+    pub layer: Layer,
+}
+
+/// Whether an argument decides who may see or use what a call makes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Audience {
+    /// It does not.
+    #[default]
+    No,
+    /// `private`, `visibility`, `role`, `type: anyone` and their like.
+    Decides,
+}
+
+/// How many calls a session may make.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Budget {
+    /// At most so many attempts.
+    pub max_calls: u32,
+    /// Who set it.
+    pub layer: Layer,
+}
+
+/// A place in the tool's results that is the user's own directory.
+#[derive(Debug, Clone)]
+pub struct OwnPlace {
+    /// The place.
+    pub path: JsonPath,
+    /// As written.
+    pub source: String,
+    /// The kinds it vouches for; empty: any.
+    pub kinds: Vec<Kind>,
+    /// Who declared it.
+    pub layer: Layer,
+}
+
+/// The rule of one tool.
+#[derive(Debug, Clone)]
+pub struct ToolPolicy {
+    /// What it does.
+    pub effect: Effect,
+    /// Who said so.
+    pub effect_layer: Layer,
+    /// What it does besides, or at times.
+    pub also: Vec<(Effect, Layer)>,
+    /// Whether the sink gate applies.
+    pub gate: Gate,
+    /// Whether its upstream keeps what it is given.
+    pub locality: Locality,
+    /// Its arguments, each path once.
+    pub args: Vec<ArgRule>,
+    /// Its budget.
+    pub budget: Option<Budget>,
+    /// Its constraints.
+    pub constraints: Vec<Constraint>,
+    /// Destinations trusted for it.
+    pub trusted: Vec<(TrustRule, Layer)>,
+    /// The directories in its results.
+    pub own_data: Vec<OwnPlace>,
+    /// Cells of the table that are changed for it.
+    pub cells: Cells,
+    /// What a call brings into being, whose id is then the user's own.
+    pub creates: Option<String>,
+    /// The packs that ruled on it, with how they were bound.
+    pub packs: Vec<(String, Bound)>,
+    /// Why every call is refused, when the policy did not load.
+    pub refused: Option<String>,
+}
+
+/// How a pack came to rule on a tool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Bound {
+    /// Through the user's configuration: all of it counts.
+    ByConfig,
+    /// Through the tool's name: only what restricts counts.
+    ByName,
+}
+
+impl ToolPolicy {
+    /// The rule about an argument: of several that cover it the one with the longest path.
+    pub fn rule_of(&self, argument: &str) -> Option<&ArgRule> {
+        self.args.iter().filter(|rule| rule.path.covers(argument)).max_by_key(|rule| rule.path.depth())
+    }
+
+    /// The role of an argument.
+    pub fn role_of(&self, argument: &str) -> Option<Role> {
+        self.rule_of(argument).map(|rule| rule.role)
+    }
+
+    /// Whether an argument that says where the call goes holds a value: a non-empty string, a number,
+    /// or a key.
+    pub fn is_addressed(&self, arguments: &Value) -> bool {
+        let destinations = self.args.iter().filter(|rule| rule.role == Role::Destination);
+        destinations
+            .into_iter()
+            .any(|rule| select(arguments, &rule.path).iter().any(|found| holds(found.value)))
+    }
+
+    /// What this very call does: a sink that would address someone is a plain write without an
+    /// addressee, and a write that addresses someone is the sink it can be.
+    pub fn effect_of(&self, arguments: &Value) -> Effect {
+        let does = |effect: Effect| self.also.iter().any(|(also, _)| *also == effect);
+        let addressed = self.is_addressed(arguments);
+        let names_someone = self.args.iter().any(|rule| rule.role == Role::Destination);
+        match self.effect {
+            Effect::Send if does(Effect::Write) && names_someone && !addressed => Effect::Write,
+            Effect::Write | Effect::Read if does(Effect::Send) && addressed => Effect::Send,
+            effect => effect,
+        }
+    }
+
+    /// The amounts of a call with their currencies, where an argument names one.
+    pub fn amounts(&self, arguments: &Value) -> Vec<(String, Option<String>)> {
+        let currency = leaves(arguments)
+            .into_iter()
+            .find(|leaf| leaf.argument.rsplit('.').next().is_some_and(|name| same_name(name, "currency")))
+            .map(|leaf| leaf.text.to_owned());
+        let amounts = self.args.iter().filter(|rule| rule.role == Role::Amount);
+        let values = amounts.flat_map(|rule| select(arguments, &rule.path));
+        let texts = values.filter_map(|found| match found.value {
+            Value::Number(number) => Some(number.to_string()),
+            // The currency itself is often given the role of its amount.
+            Value::String(text) if text.chars().any(|c| c.is_ascii_digit()) => Some(text.clone()),
+            _ => None,
+        });
+        texts.map(|text| (text, currency.clone())).collect()
+    }
+
+    /// The rule of a policy that vouches for a destination: a trusted destination, or a value or host
+    /// that the *user's* policy allows for its argument. A pattern vouches for nothing.
+    pub fn vouches(&self, destination: &Destination, arguments: &Value) -> Option<String> {
+        if let Some((rule, _)) = self.trusted.iter().find(|(rule, _)| rule.covers(destination)) {
+            return Some(rule.to_string());
+        }
+        if destination.is_key {
+            return None;
+        }
+        let whole = arguments.pointer(&destination.pointer)?;
+        let mut covering = self
+            .constraints
+            .iter()
+            .filter(|c| c.layer == Layer::User && c.argument.covers(&destination.argument));
+        covering.find_map(|c| vouching(&c.test, whole))
+    }
+
+    /// Whether the policy lists a host for an argument: by its hosts, or as a trusted destination.
+    pub fn lists_host(&self, argument: &str, reading: &UrlReading) -> bool {
+        let hosts =
+            self.constraints.iter().filter(|c| c.argument.covers(argument)).filter_map(|c| match &c.test {
+                Test::Host(hosts) => Some(hosts),
+                _ => None,
+            });
+        let mut listed = hosts.flatten().chain(&[]).any(|host| host.matches(reading));
+        listed |= self.trusted.iter().any(|(rule, _)| {
+            // A trusted url lists its host; `HostPattern` reads everything else that names one.
+            let written = rule.as_str();
+            match read_url(written) {
+                Some(Ok(own)) => own == *reading,
+                Some(Err(_)) => false,
+                None => HostPattern::new(written).is_some_and(|host| host.matches(reading)),
+            }
+        });
+        listed
+    }
+
+    /// The arguments with a role.
+    pub fn with_role(&self, role: Role) -> impl Iterator<Item = &ArgRule> {
+        self.args.iter().filter(move |rule| rule.role == role)
+    }
+}
+
+/// Whether a test of the user's vouches for a value, and by which word.
+fn vouching(test: &Test, value: &Value) -> Option<String> {
+    match test {
+        Test::OneOf(allowed) => allowed.iter().find(|a| a.is(value)).map(|a| match a {
+            AllowedValue::Text(word) => word.clone(),
+            AllowedValue::Number(number) => number.to_string(),
+            AllowedValue::Bool(b) => b.to_string(),
+        }),
+        Test::Host(hosts) => {
+            let reading = read_url(value.as_str()?)?.ok()?;
+            hosts.iter().find(|host| host.matches(&reading)).map(|host| host.as_str().to_owned())
+        }
+        _ => None,
+    }
+}
+
+/// Whether there is anything in a value that could be an address.
+fn holds(value: &Value) -> bool {
+    match value {
+        Value::Null | Value::Bool(_) => false,
+        Value::Number(_) => true,
+        Value::String(text) => !text.trim().is_empty(),
+        Value::Array(items) => items.iter().any(holds),
+        Value::Object(members) => !members.is_empty(),
+    }
+}
