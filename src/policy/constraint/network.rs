@@ -4,7 +4,7 @@
 //! Such an address answers with credentials or with the user's own network, and no injection is
 //! needed to reach it: asking a converter to read it is enough.
 
-use std::net::{Ipv4Addr, Ipv6Addr};
+use core::net::{Ipv4Addr, Ipv6Addr};
 
 use serde_json::Value;
 use url::Host;

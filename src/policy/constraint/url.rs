@@ -4,7 +4,7 @@
 //! The reading that counts is the WHATWG one; RFC 3986 (the last `@` and the first `@`, backslash
 //! as data) is held against it.
 
-use std::net::Ipv4Addr;
+use core::net::Ipv4Addr;
 
 use url::{Host, Url};
 
@@ -129,7 +129,7 @@ fn without_port(authority: &str) -> String {
 }
 
 /// The IPv4 address that an IPv6 one carries: mapped, compatible, NAT64 (RFC 6052) or 6to4 (RFC 3056).
-pub(super) fn embedded_v4(address: std::net::Ipv6Addr) -> Option<Ipv4Addr> {
+pub(super) fn embedded_v4(address: core::net::Ipv6Addr) -> Option<Ipv4Addr> {
     let from = |hi: u16, lo: u16| {
         let ([a, b], [c, d]) = (hi.to_be_bytes(), lo.to_be_bytes());
         Ipv4Addr::new(a, b, c, d)
