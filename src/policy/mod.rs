@@ -14,6 +14,7 @@ mod effect;
 mod facts;
 mod glob;
 mod grant;
+pub mod guard;
 pub mod heuristics;
 mod layer;
 mod origin;
