@@ -7,6 +7,7 @@ pub mod audit;
 pub mod budget;
 mod carry;
 mod hook;
+mod links;
 mod messages;
 pub mod passthrough;
 mod pump;
@@ -14,6 +15,7 @@ pub mod session;
 pub mod upstream;
 
 pub use hook::{UserPrompt, relay_prompts};
+pub use links::follow_links;
 pub use messages::{
     Admission, Answer, CallNumber, CallOutcome, Elicit, Gate, JudgeCall, Judgement, LateAnswer, Patience,
     RecordListing, RecordOutput, RecordRefusal, SessionId, Ticket,

@@ -29,6 +29,27 @@ pub struct Config {
     pub warnings: Vec<Diagnostic>,
 }
 
+impl Config {
+    /// The policies of the config, then those given on the command line: a later one is over an
+    /// earlier one.
+    pub fn policy_sources(&self, extra: &[PathBuf]) -> Vec<PolicySource> {
+        self.policies.iter().cloned().chain(extra.iter().cloned().map(PolicySource::File)).collect()
+    }
+
+    /// The files that decide about this run, as absolute paths, for the guard.
+    pub fn deciding_files(&self, extra: &[PathBuf]) -> Vec<PathBuf> {
+        let sources = self.policy_sources(extra);
+        let files = sources.iter().filter_map(|source| match source {
+            PolicySource::File(path) => Some(path.as_path()),
+            PolicySource::Inline(..) => None,
+        });
+        std::iter::once(self.file.as_path())
+            .chain(files)
+            .map(|path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned()))
+            .collect()
+    }
+}
+
 /// Sizes in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
@@ -333,6 +354,9 @@ pins: warn
         assert_eq!(c.limits.message, 1 << 20);
         assert_eq!(c.pins, PinMode::Warn);
         assert!(!format!("{c:?}").contains("s3cret"));
+        let files = c.deciding_files(&["/x/q.yaml".into()]);
+        assert_eq!(files, ["/etc/b/bouncer.yaml", "/home/u/p.yaml", "/x/q.yaml"].map(PathBuf::from));
+        assert_eq!(c.policy_sources(&["/x/q.yaml".into()]).len(), 3);
     }
 
     #[test]

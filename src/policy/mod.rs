@@ -6,6 +6,7 @@
 mod argument;
 mod asked;
 mod binding;
+mod checks;
 pub mod constraint;
 mod decide;
 #[cfg(test)]
@@ -31,6 +32,7 @@ mod verdict;
 pub use argument::{Selected, select};
 pub use asked::asked;
 pub use binding::{Binding, UpstreamIdentity};
+pub use checks::{Surroundings, findings};
 pub use decide::decide;
 pub use effect::{ArgPath, Effect, Layer, Role};
 pub use facts::{
