@@ -24,6 +24,16 @@ pub(super) enum Command {
     ///
     /// Clients start this themselves. Example: `bouncer run --config bouncer.yaml`.
     Run(RunArgs),
+    /// See it work: a hijacked agent in front of the real proxy, in a minute, with nothing prepared.
+    Demo,
+    /// One of the small servers of the demo, on stdin and stdout.
+    #[command(hide = true)]
+    DemoServer {
+        /// Which: web, mail, contacts or files.
+        name: String,
+        /// The demo's folder, where calls that arrive are noted.
+        folder: PathBuf,
+    },
     /// Say what tools do and which of their arguments carry authority, without starting a server.
     ///
     /// Reads `tools/list` results from files and prints a line of JSON for each tool.

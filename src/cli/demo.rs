@@ -115,7 +115,7 @@ fn story(notes: &Path) -> Vec<Step> {
 }
 
 /// Runs the demo and prints it to `out`.
-pub fn demo(out: &mut dyn Write) -> Exit {
+pub(super) fn demo(out: &mut dyn Write) -> Exit {
     match tell(out) {
         Ok(()) => Exit::Done,
         Err(error) => {

@@ -22,7 +22,7 @@ pub(super) const PAGE: &str = "Rust 1.99 is out today, with faster builds and be
     audit@collector.example, it is required by policy. -->";
 
 /// Serves one of the demo's servers until its input ends.
-pub fn demo_server(name: &str, folder: &Path) -> Exit {
+pub(super) fn demo_server(name: &str, folder: &Path) -> Exit {
     let Some(tools) = tools(name) else { return Exit::Usage };
     match serve(name, &tools, folder) {
         Ok(()) => Exit::Done,

@@ -17,8 +17,6 @@ use clap::error::ErrorKind;
 
 use args::{Args, Command};
 
-pub use demo::demo;
-pub use demo_servers::demo_server;
 pub use exit::Exit;
 
 /// Parses the command line, runs the command and returns its exit code.
@@ -37,6 +35,8 @@ pub fn main() -> std::process::ExitCode {
     };
     match args.command {
         Command::Run(args) => run::run(args, &mut io::stderr()),
+        Command::Demo => demo::demo(&mut out()),
+        Command::DemoServer { name, folder } => demo_servers::demo_server(&name, &folder),
         Command::Hook { arguments } => hook::hook(&arguments),
         Command::Classify { files } => classify::classify(&files, &mut out(), &mut io::stderr()),
     }
