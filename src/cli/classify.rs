@@ -110,11 +110,30 @@ fn line<'a>(server: &'a str, tool: &'a str, derived: &'a Derived) -> Line<'a> {
         tool,
         effect: derived.effect,
         also: derived.also.iter().copied().collect(),
-        args: derived.args.iter().map(|(path, fact)| (path, fact.role)).collect(),
+        args: derived.args.keys().map(|path| (path, shown(path, derived))).collect(),
         audience: derived.args.iter().filter(|(_, fact)| fact.audience).map(|(path, _)| path).collect(),
         creates: derived.creates.as_deref(),
         rules: &derived.rules,
     }
+}
+
+/// The role that is shown: in a sink an object shows whether a destination or a command is among
+/// its members or theirs, so that a reader who looks no deeper misses none.
+fn shown(path: &ArgPath, derived: &Derived) -> Role {
+    let own = derived.args.get(path).map_or(Role::Selector, |it| it.role);
+    let start = format!("{path}.");
+    if !derived.effect.is_sink() {
+        return own;
+    }
+    let near = |it: &ArgPath| it.0.get(start.len()..).is_some_and(|rest| rest.matches('.').count() < 2);
+    let inner = derived.args.range(ArgPath(start.clone())..).take_while(|(it, _)| it.0.starts_with(&start));
+    let carrying = [Role::Destination, Role::Command];
+    inner
+        .filter(|(it, _)| near(it))
+        .map(|(_, fact)| fact.role)
+        .filter(|it| carrying.contains(it))
+        .min()
+        .unwrap_or(own)
 }
 
 #[cfg(test)]

@@ -26,6 +26,7 @@ mod policy_tests;
 mod question;
 mod refusal;
 mod rule;
+pub mod statement;
 mod tool;
 mod verdict;
 

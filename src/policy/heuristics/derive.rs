@@ -8,10 +8,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use super::lexicon::{Sense, Thing, is};
+use super::lexicon::{Sense, Thing, among, is};
 use super::roles::{Surroundings, places, role};
 use super::schema::{Args, arguments};
-use super::signals::{Object, Query, Signal, Signals};
+use super::signals::{Language, Object, Signal, Signals};
 use super::tool::ToolDescription;
 use super::verbs::{Light, Reading, listed_actions, rank, read_action, read_name, said};
 use super::words::words;
@@ -68,30 +68,31 @@ pub fn derive(tool: &ToolDescription) -> Derived {
     let description: String =
         tool.description.chars().take(DESCRIPTION_CHARS).collect::<String>().to_lowercase();
     let args = arguments(&tool.input_schema);
-    let query_is = query_is(&name.iter().map(|it| it.text.as_str()).collect::<Vec<_>>(), &description);
+    let language = language(&name.iter().map(|it| it.text.as_str()).collect::<Vec<_>>(), &description);
     let unlit = read_name(&name, Light { signals: &Signals::default(), description: &description });
-    let object_is = if unlit.object.iter().any(|it| is(it, Thing::Person)) && unlit.sense != Some(Sense::Send)
-    {
-        Object::Person
-    } else {
-        Object::Other
+    let sends =
+        matches!(unlit.sense, Some(Sense::Send | Sense::Post | Sense::Call | Sense::Invite | Sense::Share));
+    let is_data = |it: &String| {
+        is(it, Thing::Person) || is(it, Thing::Advert) || matches!(it.as_str(), "phonenumber" | "address")
     };
-    let signals = Signals::of(&args, object_is, query_is);
+    let object_is = if unlit.object.iter().any(is_data) && !sends { Object::Person } else { Object::Other };
+    let signals = Signals::of(&args, object_is, language);
     let light = Light { signals: &signals, description: &description };
     let mut reading = read_name(&name, light);
 
-    by_description(&mut reading, light);
+    by_description(&mut reading, light, tool);
     by_actions(&mut reading, &args, light);
     by_arguments(&mut reading, light);
-    by_limits(&mut reading, tool, &args);
+    by_limits(&mut reading, tool, &args, &signals);
 
     let mut around = Surroundings {
         effect: reading.effect,
         reading: &reading,
         object_is,
-        query_is,
+        language,
         places: BTreeSet::new(),
     };
+    around.language.code |= around.effect == Effect::Execute;
     around.places = places(&args, &around);
     let facts: BTreeMap<ArgPath, ArgFact> = args
         .list
@@ -114,20 +115,31 @@ pub fn derive(tool: &ToolDescription) -> Derived {
     Derived { effect, also, args: facts, creates, rules }
 }
 
-/// Whether a `query` of this tool is a statement.
-fn query_is(name: &[&str], description: &str) -> Query {
+/// The effect that a bare name tells, without arguments or description: of a function in a query,
+/// say. `None` where no verb is known.
+pub fn effect_of_words(name: &str) -> Option<Effect> {
+    let reading = read_name(&words(name), Light { signals: &Signals::default(), description: "" });
+    reading.sense.map(|_| reading.effect)
+}
+
+/// Which words mean a language.
+fn language(name: &[&str], description: &str) -> Language {
     let languages = ["sql", "cypher", "graphql", "sparql", "insert", "kusto", "gremlin"];
     let named = name.iter().any(|it| languages.contains(it) || it.contains("sql") || *it == "database");
     let said = description
         .split(|it: char| !it.is_alphanumeric())
-        .any(|it| languages.contains(&it) || it == "mutation" || it == "postgresql");
-    if named || said { Query::Statement } else { Query::Terms }
+        .any(|it| languages.contains(&it) || it.contains("sql") || it == "mutation");
+    let runs = "run execute exec eval evaluate code script javascript python lambda function worker snippet sandbox console \
+        terminal repl interpreter program notebook cell apex";
+    Language { query: named || said, code: name.iter().any(|it| among(it, runs)) }
 }
 
 /// Where the name is vague the description may make it worse.
-fn by_description(reading: &mut Reading, light: Light<'_>) {
+fn by_description(reading: &mut Reading, light: Light<'_>, tool: &ToolDescription) {
     let vague = matches!(reading.sense, Some(Sense::Generic)) || !reading.sure && reading.sense.is_some();
-    let Some(told) = said(light).filter(|_| vague) else { return };
+    // A server that says that its "search" is no read is asked what it is then.
+    let no_read = reading.effect == Effect::Read && tool.annotations.read_only == Some(false);
+    let Some(told) = said(light).filter(|_| vague || no_read) else { return };
     let reads = reading.effect == Effect::Read;
     // A search that "executes a query" is still a search.
     let counts = told.effect.is_sink() && !(reads && told.effect == Effect::Execute);
@@ -138,22 +150,26 @@ fn by_description(reading: &mut Reading, light: Light<'_>) {
 
 /// Umbrella tools take the effect of the strongest action they list.
 fn by_actions(reading: &mut Reading, args: &Args, light: Light<'_>) {
-    if reading.effect.is_sink() && reading.sense != Some(Sense::Run) && reading.sense != Some(Sense::Generic)
+    if reading.effect.is_sink() && !matches!(reading.sense, Some(Sense::Run | Sense::Start | Sense::Generic))
     {
         return;
     }
     let selectors = args.list.iter().filter(|it| {
-        it.head_in("action method operation op subcommand verb command mode")
-            && it.path.matches('.').count() <= 1
+        it.head_in("action method operation op subcommand command") && it.path.matches('.').count() <= 1
     });
+    let lists = reading.sense == Some(Sense::Generic)
+        && reading
+            .rules
+            .iter()
+            .any(|it| among(it.strip_prefix("verb:").unwrap_or(""), "manage manager handle control operate"));
     let mut actions: Vec<Reading> = Vec::new();
     for arg in selectors {
         actions.extend(arg.choices.iter().map(|it| read_action(&words(it), &reading.object, light)));
-        if arg.choices.is_empty() && reading.sense == Some(Sense::Generic) {
+        if arg.choices.is_empty() && lists {
             actions.extend(listed_actions(&arg.description, &reading.object, light));
         }
     }
-    if actions.is_empty() && reading.sense == Some(Sense::Generic) {
+    if actions.is_empty() && lists {
         let start: String = light.description.chars().take(200).collect();
         actions.extend(listed_actions(&start, &reading.object, light));
     }
@@ -199,6 +215,9 @@ fn is_http(actions: &[Reading]) -> bool {
 /// Arguments that make a sink whatever the verb.
 fn by_arguments(reading: &mut Reading, light: Light<'_>) {
     let has = |signal| light.signals.has(signal);
+    if has(Signal::Webhook) && matches!(reading.effect, Effect::Read | Effect::Write) {
+        raise(reading, Effect::Send, &BTreeSet::new(), "webhook-argument");
+    }
     let plainly_reads = matches!(reading.effect, Effect::Read) && (reading.sure || !has(Signal::Body));
     if plainly_reads {
         return;
@@ -218,6 +237,9 @@ fn by_arguments(reading: &mut Reading, light: Light<'_>) {
             raise(reading, Effect::Send, &none, "recipient-argument");
         }
     }
+    if reading.effect == Effect::Write && has(Signal::Permissions) {
+        raise(reading, Effect::Account, &none, "permission-argument");
+    }
     let plain_change = matches!(reading.sense, Some(Sense::Change | Sense::Remove));
     if reading.effect == Effect::Write && has(Signal::Address) && !plain_change {
         raise(reading, Effect::Send, &none, "address-argument");
@@ -228,10 +250,10 @@ fn by_arguments(reading: &mut Reading, light: Light<'_>) {
 }
 
 /// Annotations, and what could not be read.
-fn by_limits(reading: &mut Reading, tool: &ToolDescription, args: &Args) {
+fn by_limits(reading: &mut Reading, tool: &ToolDescription, args: &Args, signals: &Signals) {
     let none = BTreeSet::new();
     let hints = tool.annotations;
-    if reading.effect == Effect::Read && hints.read_only == Some(false) {
+    if reading.effect == Effect::Read && hints.read_only == Some(false) && !signals.has(Signal::FreeUrl) {
         raise(reading, Effect::Write, &none, "annotation:not-read-only");
     }
     let vague = matches!(reading.sense, None | Some(Sense::Generic));

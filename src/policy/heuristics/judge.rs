@@ -162,7 +162,7 @@ impl Seen<'_, '_> {
     }
 
     fn create(&self) -> Verdict {
-        if self.any("webhook hook") {
+        if self.any("webhook hook") && !self.head_is(Thing::Access) {
             return verdict(Effect::Send, "opens-a-way-out");
         }
         if self.any("draft") && !matches!(self.head(), "pr" | "mr" | "issue") {
@@ -170,6 +170,9 @@ impl Seen<'_, '_> {
         }
         if self.head_is(Thing::Spoken) {
             return verdict(Effect::Send, "spoken-thing");
+        }
+        if self.any("task subtask todo ticket") && self.signal(Signal::Assignee) {
+            return verdict(Effect::Send, "task-for-others");
         }
         if self.head() == "note" && (self.signal(Signal::Tracker) || self.named("incident issue ticket")) {
             return verdict(Effect::Send, "note-in-a-tracker");
@@ -181,8 +184,21 @@ impl Seen<'_, '_> {
     }
 
     fn change(&self) -> Verdict {
-        if self.any("webhook hook") || is(self.head(), Thing::Published) && !self.any("draft template") {
+        if self.any("webhook hook") && !self.head_is(Thing::Access)
+            || is(self.head(), Thing::Published) && !self.any("draft template")
+        {
             return verdict(Effect::Send, "published-thing");
+        }
+        if matches!(self.phrase.word, "assign" | "unassign" | "reassign")
+            && !self.named("role permission policy group team org workspace project license")
+        {
+            return verdict(Effect::Write, "write-verb");
+        }
+        if self.phrase.word == "subscribe" && (self.signal(Signal::FreeUrl) || self.signal(Signal::Address)) {
+            return verdict(Effect::Send, "opens-a-way-out").also(Effect::Account);
+        }
+        if self.any("contract") && self.signal(Signal::Signs) {
+            return verdict(Effect::Execute, "calls-a-contract").also(Effect::Spend);
         }
         if self.phrase.word == "write" && self.head_is(Thing::Spoken) {
             return verdict(Effect::Send, "spoken-thing");
@@ -220,7 +236,13 @@ impl Seen<'_, '_> {
         {
             return verdict(Effect::Send, "commit-to-remote");
         }
-        if self.signal(Signal::Command) && !self.any("container") || self.head_is(Thing::Language) {
+        if self.head_is(Thing::Software) && !self.any("worker function")
+            || self.any("container")
+            || self.named("apply")
+        {
+            return verdict(Effect::Write, "brings-software").also(Effect::Execute);
+        }
+        if self.signal(Signal::Command) || self.head_is(Thing::Language) {
             return verdict(
                 if self.any("table index view") { Effect::Write } else { Effect::Execute },
                 "writes-code",
@@ -228,11 +250,6 @@ impl Seen<'_, '_> {
         }
         if self.any("call") && self.signal(Signal::Recipient) {
             return verdict(Effect::Send, "call");
-        }
-        if self.head_is(Thing::Software) && (self.signal(Signal::Command) || self.any("container"))
-            || self.named("apply")
-        {
-            return verdict(Effect::Write, "brings-software").also(Effect::Execute);
         }
         verdict(Effect::Write, "write-verb")
     }
@@ -254,7 +271,10 @@ impl Seen<'_, '_> {
         if self.phrase.word == "lock" && self.named("vault account user") || self.any("visibility") {
             return verdict(Effect::Account, "access-thing");
         }
-        if self.signal(Signal::Terms) {
+        if self.phrase.word == "import" && self.any("user member role permission credential") {
+            return verdict(Effect::Account, "access-thing");
+        }
+        if self.signal(Signal::Terms) || self.phrase.word == "close" && self.any("position trade") {
             return verdict(Effect::Spend, "terms-of-trade");
         }
         if self.head() == "migration" {
@@ -378,6 +398,9 @@ impl Seen<'_, '_> {
         if self.touches_money() && self.phrase.word != "run" {
             return verdict(Effect::Spend, "money-thing");
         }
+        if self.any("operation request") && !self.signal(Signal::Command) {
+            return verdict(Effect::Write, "vague-verb");
+        }
         let asks = self.any("query sql select search") && self.confined();
         let looks = is(self.head(), Thing::Report) && !self.signal(Signal::Command);
         if asks || looks {
@@ -481,8 +504,14 @@ impl Seen<'_, '_> {
         if self.phrase.word != "manage" && self.touches_money() {
             return verdict(Effect::Spend, "money-thing");
         }
-        if self.signal(Signal::Command) || self.any("migration") {
+        if self.signal(Signal::Command)
+            || self.any("migration")
+            || self.named("process terminal shell console repl")
+        {
             return verdict(Effect::Execute, "runs-command");
+        }
+        if self.phrase.word == "take" && self.any("screenshot photo picture") {
+            return verdict(Effect::Read, "takes-a-picture");
         }
         verdict(Effect::Write, "vague-verb")
     }

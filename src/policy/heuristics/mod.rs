@@ -17,5 +17,5 @@ mod tool;
 mod verbs;
 mod words;
 
-pub use derive::{ArgFact, Derived, derive};
+pub use derive::{ArgFact, Derived, derive, effect_of_words};
 pub use tool::{Annotations, NotATool, ToolDescription};

@@ -9,7 +9,9 @@ use std::collections::BTreeSet;
 
 use super::lexicon::{Sense, among};
 use super::schema::{Arg, Args};
-use super::signals::{Object, Query, described_recipient, is_address, is_command, is_free_url, is_recipient};
+use super::signals::{
+    Language, Object, described_recipient, is_address, is_command, is_free_url, is_recipient,
+};
 use super::verbs::Reading;
 use crate::policy::{Effect, Role};
 use crate::provenance::Kind;
@@ -32,7 +34,7 @@ pub(super) struct Surroundings<'a> {
     pub(super) effect: Effect,
     pub(super) reading: &'a Reading,
     pub(super) object_is: Object,
-    pub(super) query_is: Query,
+    pub(super) language: Language,
     /// Paths of the arguments that name where a send goes.
     pub(super) places: BTreeSet<String>,
 }
@@ -53,12 +55,12 @@ const THINGS: &str = "table index database collection bucket namespace branch ow
     service package library image volume network job workflow environment dashboard monitor model deployment server \
     charge payment_intent dispute role policy subreddit playlist song track album video record entity object target \
     source destination conversation list label template form view field context namespace instance agent voice file \
-    article contract session tab element selector";
+    article contract path session tab element selector";
 const SELECTORS: &str = "limit offset cursor format language locale timezone region country date time timeout duration size count \
     depth mode type sort order filter query search term keyword pattern status state color priority level kind \
     strategy direction interval frequency width height scale seed temperature start end since until before after by \
     page per max min from to operator operation action method sides side position pos range flag option setting q \
-    currency encoding lang unit resolution quality timestamp datetime day week month year hour minute second period \
+    currency encoding lang unit on layout structure protocol driver engine version schema suffix prefix boundary resolution quality timestamp datetime day week month year hour minute second period \
     clause where having like enabled include exclude field fields feed category subtype event intent scope tls ttl";
 const SELECTOR_STARTS: &str = "max min include exclude is has enable disable sort order filter limit page per num should allow \
     skip only with use start end since until created updated wait show return no auto";
@@ -67,7 +69,7 @@ const CONTENTS: &str = "body text content message title subject description summ
     attribute memo reply greeting detail label image icon cover";
 /// What a send may be addressed to, when no one is named.
 const PLACES: &str = "owner repo project channel chat room conversation queue topic bucket jid stream feed site subreddit desk \
-    guild server form inbox destination target base forum board";
+    guild server form inbox destination target forum board";
 
 /// The role of one argument.
 pub(super) fn role(arg: &Arg, around: &Surroundings<'_>) -> Found {
@@ -81,14 +83,20 @@ pub(super) fn role(arg: &Arg, around: &Surroundings<'_>) -> Found {
     if let Some(authority) = authority(arg, around, mutates) {
         return authority;
     }
+    if around.places.iter().any(|it| {
+        arg.path.strip_prefix(it.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    }) {
+        return found(Role::Destination, kind(arg), "place-of-a-send");
+    }
     if is_credential(arg) {
         return found(Role::Credential, None, "credential-word");
     }
-    if is_command(arg, around.query_is) {
+    let writes_code =
+        around.reading.rules.iter().any(|it| it == "writes-code") && arg.head_in("body source content");
+    let instructs = around.effect == Effect::Execute
+        && arg.head_in("input prompt payload argument variable instruction data");
+    if is_command(arg, around.language) || writes_code || instructs {
         return found(Role::Command, None, "command-word");
-    }
-    if around.places.contains(&arg.path) {
-        return found(Role::Destination, kind(arg), "place-of-a-send");
     }
     if let Some(place) = local_path(arg, around) {
         return place;
@@ -130,12 +138,15 @@ fn authority(arg: &Arg, around: &Surroundings<'_>, mutates: bool) -> Option<Foun
     {
         return Some(found(Role::Destination, Some(Kind::Host), "host-word"));
     }
+    if around.reading.sense == Some(Sense::Install) && arg.head_in("repo registry") {
+        return Some(found(Role::Destination, Some(Kind::Url), "source-of-software"));
+    }
     if shares(around) && arg.head_in("username login") {
         return Some(found(Role::Destination, kind(arg), "grantee"));
     }
     let pays = matches!(around.reading.sense, Some(Sense::Spend | Sense::Transfer));
     if pays
-        && arg.head_in("account iban wallet address vendor merchant payee supplier")
+        && arg.head_in("account iban wallet address vendor merchant payee supplier beneficiary")
         && !arg.first_in("from source my payment token contract debit")
     {
         return Some(found(Role::Destination, Some(Kind::Account), "payee-word"));
@@ -175,8 +186,8 @@ fn is_credential(arg: &Arg) -> bool {
 }
 
 fn local_path(arg: &Arg, around: &Surroundings<'_>) -> Option<Found> {
-    let named = arg.head_in(PATHS) && !arg.first_in("include exclude filter")
-        || arg.head() == "dir"
+    let named = arg.head_in(PATHS) && !arg.first_in("include exclude filter sort order url")
+        || arg.head() == "file" && arg.types.string && arg.words.last().is_some_and(|it| it.plural)
         || arg.head() == "folder" && arg.first_in("output target local dest destination source")
         || arg.head_in("file")
             && !arg.types.object
@@ -191,7 +202,8 @@ fn local_path(arg: &Arg, around: &Surroundings<'_>) -> Option<Found> {
 
 /// What is left: amounts, things, settings and contents.
 fn plain(arg: &Arg, around: &Surroundings<'_>, mutates: bool) -> Found {
-    if arg.head_in(AMOUNTS) && mutates && !arg.types.object {
+    let part = arg.head_in("value cap off constraint") && arg.has("budget bid spend price amount percent");
+    if (arg.head_in(AMOUNTS) || part) && mutates && !arg.types.object {
         return found(Role::Amount, None, "amount-word");
     }
     if arg.choices.len() > 1 && !arg.head_in("id key") {
@@ -202,6 +214,9 @@ fn plain(arg: &Arg, around: &Surroundings<'_>, mutates: bool) -> Found {
     }
     if names_a_thing(arg, around) && !arg.holds_others {
         return found(Role::Target, kind(arg), "thing-word");
+    }
+    if mutates && (arg.types.object && !arg.holds_others || arg.head() == "field") {
+        return found(Role::Content, None, "fields");
     }
     if is_selector(arg) {
         return found(Role::Selector, None, "selector-word");
@@ -223,11 +238,14 @@ pub(super) fn names_a_thing(arg: &Arg, around: &Surroundings<'_>) -> bool {
     if arg.types.object && head != "parent" {
         return false;
     }
+    if head == "url" && arg.words.len() > 1 {
+        return !is_free_url(arg) && !arg.has("image icon link");
+    }
     if head == "name" {
         let creates = matches!(around.reading.sense, Some(Sense::Create));
         let about_object = arg.words.len() == 1 || arg.has(around.reading.head());
-        let renames = arg.first_in("new display first last full file")
-            || around.effect == Effect::Write && about_object;
+        let changes = around.effect == Effect::Write || around.reading.sense == Some(Sense::Change);
+        let renames = arg.first_in("new display first last full file") || changes && about_object;
         return !(creates && about_object || renames);
     }
     if arg.first_in("include exclude max min has is sort order filter num") {
@@ -256,7 +274,7 @@ pub(super) fn places(args: &Args, around: &Surroundings<'_>) -> BTreeSet<String>
         return out;
     }
     let tells_a_person =
-        around.reading.object.iter().any(|it| among(it, "message dm text notification sms push"))
+        around.reading.object.iter().any(|it| among(it, "message dm text notification sms push event"))
             || matches!(
                 around.reading.rules.first().map(String::as_str),
                 Some("verb:message" | "verb:dm" | "verb:notify")
@@ -264,7 +282,7 @@ pub(super) fn places(args: &Args, around: &Surroundings<'_>) -> BTreeSet<String>
     let noun = |arg: &Arg| -> String {
         let mut words = arg.words.iter().rev();
         let head = words.next().map_or("", |it| it.text.as_str());
-        if among(head, "id key slug url arn name number") && arg.words.len() > 1 {
+        if among(head, "id key slug url arn name number token") && arg.words.len() > 1 {
             words.next().map_or("", |it| it.text.as_str()).to_owned()
         } else {
             head.to_owned()
@@ -277,11 +295,14 @@ pub(super) fn places(args: &Args, around: &Surroundings<'_>) -> BTreeSet<String>
             && !arg.types.only_boolean()
             && !arg.holds_others
             && arg.choices.is_empty()
-            && !arg.has("source assignee reviewer")
+            && !arg.has("source assignee reviewer message")
     };
     let names_required = args.list.iter().any(|it| it.required && is_place_id(it, around));
+    let named = args.list.iter().any(is_recipient);
     for arg in args.list.iter().filter(|it| is_place(it)) {
-        if arg.required || !names_required {
+        let led_to = arg.first_in("target destination to");
+        let person = among(&noun(arg), "user member contact person");
+        if arg.required || led_to || person || !args.says_required || !names_required && !named {
             out.insert(arg.path.clone());
         }
     }
@@ -289,8 +310,13 @@ pub(super) fn places(args: &Args, around: &Surroundings<'_>) -> BTreeSet<String>
         !it.types.only_boolean()
             && (is_recipient(it) || is_free_url(it) || (is_address(it) && around.object_is == Object::Other))
     });
-    if out.is_empty() && !addressed {
-        let mut ids = args.list.iter().filter(|it| is_place_id(it, around) && !it.holds_others);
+    let opens = around.reading.rules.iter().any(|it| it == "verb:publish" || it == "verb:respond");
+    let reads = around.reading.sense == Some(Sense::Read);
+    if out.is_empty() && !addressed && !opens && !reads {
+        let mut ids = args
+            .list
+            .iter()
+            .filter(|it| is_place_id(it, around) && (!it.holds_others || it.head() == "parent"));
         let first = ids.clone().find(|it| it.required).or_else(|| ids.next());
         out.extend(first.map(|it| it.path.clone()));
     }

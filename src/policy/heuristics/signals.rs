@@ -42,6 +42,14 @@ pub(super) enum Signal {
     Parent,
     /// A branch or revision is named.
     Revision,
+    /// An argument says where results are delivered later.
+    Webhook,
+    /// An argument says who has to do it.
+    Assignee,
+    /// An argument is a key that signs.
+    Signs,
+    /// An argument says what others may do.
+    Permissions,
 }
 
 /// The signals of a tool.
@@ -56,10 +64,13 @@ impl Signals {
 
     /// Reads them off the arguments. `about_person`: the tool's object is an entry about a person.
     /// `speaks_sql`: name or description name a language in which a `query` is a statement.
-    pub(super) fn of(args: &Args, object_is: Object, query_is: Query) -> Self {
+    pub(super) fn of(args: &Args, object_is: Object, language: Language) -> Self {
         let mut out = BTreeSet::new();
         let anywhere = |row: &str| args.list.iter().any(|arg| arg.has(row));
-        for arg in args.list.iter().filter(|it| !it.types.only_boolean()) {
+        for arg in &args.list {
+            if arg.types.only_boolean() && !arg.has("only permission") {
+                continue;
+            }
             if is_recipient(arg) || described_recipient(arg) {
                 out.insert(Signal::Recipient);
             }
@@ -75,7 +86,22 @@ impl Signals {
             if is_terms(arg) {
                 out.insert(Signal::Terms);
             }
-            if is_command(arg, query_is) {
+            if is_webhook(arg) {
+                out.insert(Signal::Webhook);
+            }
+            if arg.head_in("permission acl")
+                || arg.head() == "level" && arg.has("access")
+                || arg.inside("group user member team") && arg.has("only") && arg.has("read")
+            {
+                out.insert(Signal::Permissions);
+            }
+            if arg.has("assignee") {
+                out.insert(Signal::Assignee);
+            }
+            if arg.head_in("privatekey mnemonic keypair") {
+                out.insert(Signal::Signs);
+            }
+            if is_command(arg, language) {
                 out.insert(Signal::Command);
             }
             if arg.head_in("method verb")
@@ -128,13 +154,13 @@ pub(super) enum Object {
     Other,
 }
 
-/// What an argument called `query` is.
+/// Which of the words that may mean a language do so for this tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Query {
-    /// A statement of a language that may write.
-    Statement,
-    /// Words to look for.
-    Terms,
+pub(super) struct Language {
+    /// An argument called `query` is a statement of a language that may write, not words to look for.
+    pub(super) query: bool,
+    /// An argument called `code` is a program, not the number of an article.
+    pub(super) code: bool,
 }
 
 impl Arg {
@@ -183,7 +209,11 @@ impl Arg {
     }
 }
 
-const RECIPIENTS: &str = "recipient addressee receiver attendee invitee participant guest grantee payee beneficiary cc bcc \
+/// What a description says of code.
+const CODE: &[&str] =
+    &["javascript", "python", "script", "snippet", "source code", "code to", "execute", "program"];
+
+const RECIPIENTS: &str = "recipient addressee receiver attendee invitee participant guest grantee payee cc bcc \
     webhook callback responder spender follower";
 const ADDRESS_PARTS: &str = "email address account phone phonenumber number user username recipient id channel name wallet contact \
     chat jid list group handle iban person people team";
@@ -198,7 +228,15 @@ pub(super) fn is_recipient(arg: &Arg) -> bool {
         arg.head_in(row)
             || arg.head_in("email address id phone phonenumber url list number endpoint user username")
     };
-    if arg.has(RECIPIENTS) && names_one(RECIPIENTS) && !arg.has("max min count type") {
+    let number = arg.types.only_number() && !arg.head_in("id phone phonenumber number");
+    let names_a_hook = arg.has("webhook callback") && arg.head() == "id";
+    if number || names_a_hook || !arg.choices.is_empty() {
+        return false;
+    }
+    let opaque = !arg.holds_others
+        && arg.has("webhook recipient attendee")
+        && arg.head_in("data config subscription request object");
+    if arg.has(RECIPIENTS) && (names_one(RECIPIENTS) || opaque) && !arg.has("max min count type") {
         return true;
     }
     if arg.inside(RECIPIENTS) && arg.head_in("email address id phone phonenumber number url username jid") {
@@ -215,6 +253,12 @@ pub(super) fn is_recipient(arg: &Arg) -> bool {
     }
 }
 
+/// Whether the argument says where results are delivered later.
+fn is_webhook(arg: &Arg) -> bool {
+    let named = arg.has("webhook callback") && arg.head_in("webhook callback url endpoint");
+    named || arg.inside("webhook callback") && arg.head() == "url"
+}
+
 /// Whether the argument is a mail address or a telephone number.
 pub(super) fn is_address(arg: &Arg) -> bool {
     let own = arg.head_in("email phone phonenumber")
@@ -223,7 +267,13 @@ pub(super) fn is_address(arg: &Arg) -> bool {
     (own || arg.format == "email" || arg.format == "idn-email")
         && !arg.first_in("from sender reply my source")
         && !arg.types.object
+        && arg.choices.is_empty()
+        && !arg.inside("answer")
 }
+
+/// Words before `url` of something that is shown to people and not called.
+const SHOWN: &str =
+    "icon thumbnail avatar logo developer homepage profile cover support privacy term link documentation";
 
 /// Words before `url` that make it the address of a thing of the server's own.
 const OWN_THINGS: &str = "queue project workflow issue board job build run pipeline card ticket pr mr commit dashboard \
@@ -232,13 +282,17 @@ const OWN_THINGS: &str = "queue project workflow issue board job build run pipel
 
 /// Whether the argument is a url that may point anywhere.
 pub(super) fn is_free_url(arg: &Arg) -> bool {
-    if arg.types.only_boolean() || arg.types.only_number() {
+    if arg.types.only_boolean() || arg.types.only_number() || !arg.choices.is_empty() {
         return false;
     }
     let modifier = arg.words.iter().rev().nth(1).map_or("", |it| it.text.as_str());
     match arg.head() {
-        "url" => !among(modifier, OWN_THINGS),
-        "link" | "webpage" | "website" => arg.words.len() == 1,
+        "url" => {
+            !among(modifier, OWN_THINGS)
+                && !among(modifier, SHOWN)
+                && !arg.inside("source citation reference answer")
+        }
+        "link" | "webpage" | "website" => arg.words.len() == 1 && !arg.inside("answer"),
         "endpoint" | "webhook" | "callback" => true,
         _ => (arg.format == "uri" || arg.format == "url") && !arg.head_in("id key"),
     }
@@ -251,7 +305,7 @@ fn is_terms(arg: &Arg) -> bool {
 }
 
 /// Whether the argument decides what runs.
-pub(super) fn is_command(arg: &Arg, query_is: Query) -> bool {
+pub(super) fn is_command(arg: &Arg, language: Language) -> bool {
     if arg.types.only_boolean() || arg.types.only_number() {
         return false;
     }
@@ -260,9 +314,10 @@ pub(super) fn is_command(arg: &Arg, query_is: Query) -> bool {
         "sql" | "cypher" | "javascript" | "shell" | "bash" | "stdin" | "sparql" | "dockerfile"
         | "entrypoint" | "js" | "python" | "graphql" | "apex" => true,
         "command" | "script" | "statement" => !arg.first_in("sub sort max num include"),
-        "code" => one || arg.first_in("source js python apex script cell java sql program"),
-        "expression" | "program" | "cmdline" => one,
-        "query" | "mutation" => query_is == Query::Statement && (one || arg.first_in("sql graphql cypher")),
+        "code" | "expression" | "program" if one => language.code || arg.said(CODE),
+        "code" => arg.first_in("source js python apex script cell java sql program"),
+        "cmdline" => one,
+        "query" | "mutation" => language.query && (one || arg.first_in("sql graphql cypher")),
         _ => false,
     }
 }

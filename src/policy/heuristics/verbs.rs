@@ -100,7 +100,9 @@ fn phrases(name: &[Word]) -> Vec<Phrase<'_>> {
         .filter(|(at, word)| {
             let after_preposition =
                 at.checked_sub(1).and_then(|it| name.get(it)).is_some_and(|it| is_preposition(&it.text));
-            !word.plural && !after_preposition
+            // `text_to_speech` texts nobody.
+            let converts = word.text == "text" && name.get(at + 1).is_some_and(|it| it.text == "to");
+            !word.plural && !after_preposition && !converts
         })
         .filter_map(|(at, word)| verb(&word.text).map(|(sense, strength)| (at, sense, strength)))
         .collect();
