@@ -29,8 +29,27 @@ macro_rules! shipped {
 }
 
 /// All packs, in the order in which they are applied.
-pub const SHIPPED: [Shipped; 7] =
-    shipped!["filesystem", "memory", "git", "time", "fetch", "everything", "sequential-thinking"];
+pub const SHIPPED: [Shipped; 19] = shipped![
+    "filesystem",
+    "memory",
+    "git",
+    "time",
+    "fetch",
+    "everything",
+    "sequential-thinking",
+    "gmail",
+    "slack",
+    "github",
+    "gdrive",
+    "google-calendar",
+    "notion",
+    "linear",
+    "jira",
+    "postgres",
+    "playwright",
+    "puppeteer",
+    "stripe",
+];
 
 /// The compiled packs.
 ///
