@@ -81,6 +81,21 @@ impl Seen<'_, '_> {
     }
 
     fn effect(&self) -> Verdict {
+        let noun_like = matches!(
+            self.phrase.sense,
+            Sense::Download
+                | Sense::Upload
+                | Sense::Deploy
+                | Sense::Build
+                | Sense::Call
+                | Sense::Spend
+                | Sense::Checkout
+                | Sense::Transfer
+        );
+        // `download_status` and `transfer_history` are looked at.
+        if noun_like && among(self.head(), "status progress history quota") && !self.signal(Signal::Body) {
+            return verdict(Effect::Read, "glance");
+        }
         match self.phrase.sense {
             Sense::Read | Sense::Fetch => self.read(),
             Sense::Query => self.query(),
@@ -130,6 +145,9 @@ impl Seen<'_, '_> {
     }
 
     fn read(&self) -> Verdict {
+        if self.phrase.word == "ping" && self.any("team user channel person people everyone group") {
+            return verdict(Effect::Send, "pings-people");
+        }
         if self.any("login oauth signin") && self.named("link url start begin flow") {
             return verdict(Effect::Account, "opens-login");
         }

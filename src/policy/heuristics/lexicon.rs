@@ -95,17 +95,17 @@ use Strength::{Noun, Verb};
 /// The verbs.
 #[rustfmt::skip]
 const VERBS: &[(Sense, Strength, &str)] = &[
-    (Read, Verb, "get list read search find lookup describe show retrieve count inspect explain analyze analyse compare \
+    (Read, Verb, "get list read search view find lookup describe show retrieve count inspect explain analyze analyse compare \
         summarize summarise diff estimate calculate compute convert validate verify detect diagnose rerank discover \
         explore observe extract parse translate ask answer poll wait browse measure examine peek tail grep glob suggest \
         recommend identify recognize decode encode lint simulate ping introspect enumerate visualize whoami load \
         transcribe classify traceroute await"),
-    (Read, Noun, "view check is has can preview help trace scan status log test rank format filter report \
+    (Read, Noun, "check is has can preview help trace scan status log test rank format filter report \
         export watch monitor select stat head screenshot snapshot access think plan evaluate render"),
     (Fetch, Verb, "fetch navigate goto visit scrape crawl curl wget"),
     (Query, Noun, "query"),
     (Create, Verb, "create add make insert generate append compose"),
-    (Create, Noun, "new register open draft note book record"),
+    (Create, Noun, "new register open draft note record"),
     (Change, Verb, "update edit modify set patch put change upsert rotate reset configure replace rename alter enable \
         disable suspend assign unassign provision attach detach restore adjust"),
     (Change, Noun, "write save store block mute promote demote activate deactivate regenerate reassign subscribe"),
@@ -130,7 +130,7 @@ const VERBS: &[(Sense, Strength, &str)] = &[
     (Cancel, Verb, "cancel abort revert"),
     (Spend, Verb, "pay buy purchase refund withdraw deposit donate sell redeem reimburse mint unstake liquidate disburse \
         remit"),
-    (Spend, Noun, "charge bid order trade tip stake swap invoice bill reserve payout topup exercise"),
+    (Spend, Noun, "charge bid book order trade tip stake swap invoice bill reserve payout topup exercise"),
     (Transfer, Verb, "transfer wire"),
     (Checkout, Noun, "checkout"),
     (Execute, Verb, "execute exec eval invoke spawn"),

@@ -17,5 +17,8 @@ mod tool;
 mod verbs;
 mod words;
 
+#[cfg(test)]
+mod tests;
+
 pub use derive::{ArgFact, Derived, derive, effect_of_words};
 pub use tool::{Annotations, NotATool, ToolDescription};

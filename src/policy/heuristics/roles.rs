@@ -238,6 +238,13 @@ pub(super) fn names_a_thing(arg: &Arg, around: &Surroundings<'_>) -> bool {
     if arg.types.object && head != "parent" {
         return false;
     }
+    let part_of_new = around.reading.sense == Some(Sense::Create)
+        && arg.path.ends_with("[]")
+        && !arg.head_in(IDS)
+        && !arg.has(PEOPLE);
+    if part_of_new || head == "page" && arg.types.only_number() {
+        return false;
+    }
     if head == "url" && arg.words.len() > 1 {
         return !is_free_url(arg) && !arg.has("image icon link");
     }

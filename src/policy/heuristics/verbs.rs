@@ -124,7 +124,10 @@ fn phrases(name: &[Word]) -> Vec<Phrase<'_>> {
     if among(text(at), "list view search query report log filter check read copy record")
         && let Some(&(last, other, Strength::Verb)) = candidates.iter().rev().find(|it| it.0 == at + 1)
         && last + 1 == name.len()
-        && !matches!(other, Sense::Read | Sense::Fetch)
+        && among(
+            text(last),
+            "delete remove drop purge clear create add insert update edit set send run execute cancel",
+        )
     {
         (at, sense, strength) = (last, other, Strength::Verb);
     }
