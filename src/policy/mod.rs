@@ -24,6 +24,7 @@ mod policy;
 #[cfg(test)]
 mod policy_tests;
 mod question;
+mod refine;
 mod refusal;
 mod rule;
 pub mod statement;

@@ -121,19 +121,6 @@ impl ToolPolicy {
             .any(|rule| select(arguments, &rule.path).iter().any(|found| holds(found.value)))
     }
 
-    /// What this very call does: a sink that would address someone is a plain write without an
-    /// addressee, and a write that addresses someone is the sink it can be.
-    pub fn effect_of(&self, arguments: &Value) -> Effect {
-        let does = |effect: Effect| self.also.iter().any(|(also, _)| *also == effect);
-        let addressed = self.is_addressed(arguments);
-        let names_someone = self.args.iter().any(|rule| rule.role == Role::Destination);
-        match self.effect {
-            Effect::Send if does(Effect::Write) && names_someone && !addressed => Effect::Write,
-            Effect::Write | Effect::Read if does(Effect::Send) && addressed => Effect::Send,
-            effect => effect,
-        }
-    }
-
     /// The amounts of a call with their currencies, where an argument names one.
     pub fn amounts(&self, arguments: &Value) -> Vec<(String, Option<String>)> {
         let currency = leaves(arguments)
