@@ -7,6 +7,9 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
+use super::init::InitArgs;
+use super::restore::RestoreArgs;
+
 /// One local MCP server in front of all of yours: every tool call is allowed, asked about or denied
 /// by where its destination came from.
 #[derive(Debug, Parser)]
@@ -42,6 +45,10 @@ pub(super) enum Command {
         #[arg(required = true, value_name = "FILE")]
         files: Vec<PathBuf>,
     },
+    /// Put Bouncer in front of the servers of a client: shows the change, asks, keeps a backup.
+    Init(InitArgs),
+    /// Take Bouncer out of a client's config again, byte for byte where nobody changed it since.
+    Restore(RestoreArgs),
     /// Hand the user's prompt to Bouncer: what the hook of a client runs.
     ///
     /// CLIENT is claude-code, cursor, codex, gemini, copilot, windsurf or user-prompt. Reads the hook's

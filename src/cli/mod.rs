@@ -8,7 +8,10 @@ mod demo;
 mod demo_servers;
 mod exit;
 mod hook;
+mod init;
+mod restore;
 mod run;
+mod show;
 
 use std::io::{self, Write};
 
@@ -37,6 +40,8 @@ pub fn main() -> std::process::ExitCode {
         Command::Run(args) => run::run(args, &mut io::stderr()),
         Command::Demo => demo::demo(&mut out()),
         Command::DemoServer { name, folder } => demo_servers::demo_server(&name, &folder),
+        Command::Init(args) => init::init(&args, &mut out(), &mut io::stderr()),
+        Command::Restore(args) => restore::restore(&args, &mut out(), &mut io::stderr()),
         Command::Hook { arguments } => hook::hook(&arguments),
         Command::Classify { files } => classify::classify(&files, &mut out(), &mut io::stderr()),
     }

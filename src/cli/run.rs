@@ -6,7 +6,6 @@
 use std::env;
 use std::ffi::OsString;
 use std::io::Write;
-use std::path::PathBuf;
 
 use tracing_subscriber::EnvFilter;
 
@@ -35,7 +34,7 @@ pub(super) fn run(args: RunArgs, errors: &mut dyn Write) -> Exit {
     for skipped in &config.skipped {
         let _ = writeln!(errors, "note: upstream `{}` is not started: {}", skipped.name, skipped.why);
     }
-    let Some(state) = args.state.or_else(state_folder) else {
+    let Some(state) = config::state_folder(args.state, &|name| env::var(name).ok()) else {
         let _ = writeln!(
             errors,
             "error: no folder for Bouncer's state\n  help: give one with `--state DIR`, or set BOUNCER_HOME or HOME"
@@ -49,12 +48,6 @@ pub(super) fn run(args: RunArgs, errors: &mut dyn Write) -> Exit {
             Exit::Config
         }
     }
-}
-
-/// `$BOUNCER_HOME`, or `.bouncer` in the user's home.
-fn state_folder() -> Option<PathBuf> {
-    let set = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    set("BOUNCER_HOME").or_else(|| Some(set("HOME").or_else(|| set("USERPROFILE"))?.join(".bouncer")))
 }
 
 /// Logs go to stderr, plain, at the level of `BOUNCER_LOG` or from warnings on.

@@ -4,17 +4,12 @@
 
 use std::path::PathBuf;
 
-/// The state folder: what was given on the command line, `BOUNCER_STATE`, `$XDG_STATE_HOME/bouncer`,
-/// `~/.local/state/bouncer`, or on Windows `%LOCALAPPDATA%\bouncer`. `None` when the environment
-/// names no home folder either. The folder need not exist.
+/// The state folder: what was given on the command line, `BOUNCER_HOME`, or `.bouncer` in the user's
+/// home folder. `None` when the environment names no home folder either. The folder need not exist.
 pub fn state_folder(given: Option<PathBuf>, env: &dyn Fn(&str) -> Option<String>) -> Option<PathBuf> {
     let set = |name: &str| env(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    given
-        .or_else(|| set("BOUNCER_STATE"))
-        // The specification has relative paths ignored.
-        .or_else(|| set("XDG_STATE_HOME").filter(|path| path.is_absolute()).map(|path| path.join("bouncer")))
-        .or_else(|| set("HOME").map(|home| home.join(".local/state/bouncer")))
-        .or_else(|| set("LOCALAPPDATA").map(|data| data.join("bouncer")))
+    let home = || set("HOME").or_else(|| set("USERPROFILE"));
+    given.or_else(|| set("BOUNCER_HOME")).or_else(|| Some(home()?.join(".bouncer")))
 }
 
 #[cfg(test)]
@@ -29,10 +24,10 @@ mod tests {
             assert_eq!(state_folder(given.map(PathBuf::from), &env), expected.map(PathBuf::from), "{set:?}");
         };
         let home = ("HOME", "/home/u");
-        check(Some("s"), &[("BOUNCER_STATE", "/b"), home], Some("s"));
-        check(None, &[("BOUNCER_STATE", "/b"), home], Some("/b"));
-        check(None, &[("BOUNCER_STATE", ""), ("XDG_STATE_HOME", "/x"), home], Some("/x/bouncer"));
-        check(None, &[("XDG_STATE_HOME", "x"), home], Some("/home/u/.local/state/bouncer"));
+        check(Some("s"), &[("BOUNCER_HOME", "/b"), home], Some("s"));
+        check(None, &[("BOUNCER_HOME", "/b"), home], Some("/b"));
+        check(None, &[("BOUNCER_HOME", ""), home], Some("/home/u/.bouncer"));
+        check(None, &[("USERPROFILE", "/u")], Some("/u/.bouncer"));
         check(None, &[], None);
     }
 }

@@ -1,0 +1,274 @@
+//! `bouncer init`: puts Bouncer in front of the servers of a client's config.
+//!
+//! Shows what would change, asks, and only then writes. Nothing is touched when a file does not
+//! parse, when nobody can be asked, or when there is nothing to do. `bouncer restore` undoes it.
+
+use std::io::{self, BufRead, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+
+use crate::clients::install::{install, read_text};
+use crate::clients::known;
+use crate::clients::locate::locate;
+use crate::clients::plan::{Plan, Request, StateOption, plan};
+use crate::clients::{HookEdit, edit};
+use crate::config::state_folder;
+
+use super::Exit;
+use super::show;
+
+/// What was asked for.
+#[derive(Debug, clap::Args)]
+pub(super) struct InitArgs {
+    /// A client's config; without it, the configs of the clients on this machine.
+    #[arg(long, value_name = "FILE")]
+    config: Vec<PathBuf>,
+    /// Only this server; may be repeated.
+    #[arg(long, value_name = "NAME")]
+    server: Vec<String>,
+    /// Show what would change, and change nothing.
+    #[arg(long)]
+    dry_run: bool,
+    /// Change it without asking.
+    #[arg(long, short)]
+    yes: bool,
+    /// Leave out the client's prompt hook, which tells Bouncer what the user typed.
+    #[arg(long)]
+    no_hook: bool,
+    /// The folder of Bouncer's state.
+    #[arg(long, value_name = "DIR")]
+    state: Option<PathBuf>,
+}
+
+/// Runs the command.
+pub(super) fn init(args: &InitArgs, out: &mut dyn Write, err: &mut dyn Write) -> Exit {
+    let env = |name: &str| std::env::var(name).ok();
+    let Some(stage) = Stage::new(args, &env) else {
+        return show::failed(
+            err,
+            "there is no home folder to keep state in",
+            "give one with `--state DIR`",
+            Exit::Usage,
+        );
+    };
+    let files = if args.config.is_empty() {
+        let project = std::env::current_dir().unwrap_or_default();
+        locate(&env, &project)
+    } else {
+        args.config.clone()
+    };
+    if files.is_empty() {
+        let help = "give the client's file with `--config FILE`";
+        return show::failed(err, "no client's config was found on this machine", help, Exit::Config);
+    }
+    let mut worst = Exit::Done;
+    for file in files {
+        let exit = stage.one(args, &file, out, err);
+        // Without `--config`, a file that holds no servers is no failure.
+        if exit != Exit::Done && (!args.config.is_empty() || exit != Exit::Config) {
+            worst = exit;
+        }
+    }
+    let _ = out.flush();
+    worst
+}
+
+/// What is the same for all files.
+struct Stage {
+    program: String,
+    state: PathBuf,
+    state_option: StateOption,
+    home: Option<PathBuf>,
+}
+
+impl Stage {
+    fn new(args: &InitArgs, env: &dyn Fn(&str) -> Option<String>) -> Option<Self> {
+        let absolute = |path: PathBuf| std::path::absolute(&path).unwrap_or(path);
+        let state = absolute(state_folder(args.state.clone(), env)?);
+        // What a client starts has its environment, not this one.
+        let home_only = |name: &str| if name == "BOUNCER_HOME" { None } else { env(name) };
+        let default = state_folder(None, &home_only).map(absolute);
+        let state_option =
+            if default.as_ref() == Some(&state) { StateOption::Default } else { StateOption::Named };
+        let program = std::env::current_exe()
+            .ok()
+            .map_or_else(|| "bouncer".to_owned(), |path| path.display().to_string());
+        let home =
+            env("HOME").map(|home| std::fs::canonicalize(&home).unwrap_or_else(|_| PathBuf::from(home)));
+        Some(Self { program, state, state_option, home })
+    }
+
+    fn one(&self, args: &InitArgs, file: &Path, out: &mut dyn Write, err: &mut dyn Write) -> Exit {
+        let shown = file.display().to_string();
+        let Ok(file) = std::fs::canonicalize(file) else {
+            return show::failed(
+                err,
+                &format!("`{shown}` is not there"),
+                "give the client's own config file",
+                Exit::Config,
+            );
+        };
+        let text = match read_text(&file) {
+            Ok(Some(text)) => text,
+            Ok(None) => {
+                return show::failed(err, &format!("`{shown}` is not there"), "give a file", Exit::Config);
+            }
+            Err(error) => return show::failed(err, &error, "nothing was changed", Exit::Config),
+        };
+        let taken = self.taken(&file);
+        let request = Request {
+            file: &file,
+            text: &text,
+            only: &args.server,
+            program: &self.program,
+            state: &self.state,
+            state_option: self.state_option,
+            home: self.home.as_deref(),
+            taken: &taken,
+        };
+        let plan = match plan(&request) {
+            Ok(plan) => plan,
+            Err(why) => {
+                return show::failed(err, &format!("`{shown}`: {why}"), "nothing was changed", Exit::Config);
+            }
+        };
+        let installed = plan.maps.iter().any(|map| map.installed);
+        for name in args.server.iter().filter(|name| !plan.moves().contains(&name.as_str())) {
+            let why = plan.stays.iter().find(|(stays, _)| stays == name).map(|(_, why)| why.as_str());
+            // One that is not in the file any more may have moved before.
+            if why.is_some() || !installed {
+                let why = why.unwrap_or("there is no such server");
+                let problem = format!("`{shown}`: server `{name}` is not moved: {why}");
+                return show::failed(err, &problem, "nothing was changed", Exit::Config);
+            }
+        }
+        self.carry_out(args, &file, &text, &plan, out, err)
+    }
+
+    fn carry_out(
+        &self,
+        args: &InitArgs,
+        file: &Path,
+        text: &str,
+        plan: &Plan,
+        out: &mut dyn Write,
+        err: &mut dyn Write,
+    ) -> Exit {
+        let _ = writeln!(out, "{} ({})", plan.known.label, show::line(&file.display().to_string()));
+        describe(plan, out);
+        let hook = plan.hook.as_ref().filter(|_| !args.no_hook);
+        let hook = match hook.map(|hook| hook_change(hook, file, plan)).transpose() {
+            Ok(change) => change.filter(|(_, before, after)| before != after),
+            Err(why) => {
+                let _ = writeln!(err, "warning: the prompt hook cannot be added: {why}");
+                None
+            }
+        };
+        let changes = plan.changes(text);
+        if !changes && hook.is_none() {
+            let state =
+                if plan.maps.is_empty() { "nothing to move" } else { "already set up: nothing to do" };
+            let _ = writeln!(out, "  {state}");
+            return Exit::Done;
+        }
+        if changes {
+            show::diff(out, &file.display().to_string(), text, &plan.text);
+        }
+        if args.dry_run {
+            offer(hook.as_ref(), out);
+            let _ = writeln!(out, "  dry run: nothing was changed");
+            return Exit::Done;
+        }
+        if !args.yes && !io::stdin().is_terminal() {
+            let help = "`--yes` changes it without asking, `--dry-run` only shows it";
+            return show::failed(err, "there is no terminal to ask on", help, Exit::Usage);
+        }
+        let agreed = changes && (args.yes || ask(out, "Change this file?"));
+        offer(hook.as_ref(), out);
+        let question = "Add the prompt hook, so that what you type yourself is not asked about?";
+        let hook = hook.filter(|_| (agreed || !changes) && (args.yes || ask(out, question)));
+        if !agreed && hook.is_none() {
+            let _ = writeln!(out, "  nothing was changed");
+            return Exit::Done;
+        }
+        match install(plan, file, text, hook.as_ref().map(|(hook, ..)| *hook), &self.state) {
+            Ok(done) => {
+                for path in &done.written {
+                    let _ = writeln!(out, "  wrote {}", show::line(&path.display().to_string()));
+                }
+                let file = show::line(&file.display().to_string());
+                let _ = writeln!(
+                    out,
+                    "  restart {}; `bouncer restore --config {file}` undoes this",
+                    plan.known.label
+                );
+                Exit::Done
+            }
+            Err(why) => show::failed(err, &why, "the client's file was not changed", Exit::Config),
+        }
+    }
+
+    /// Names that our entry may not have in a project's file: the client takes that file's entry for
+    /// the one of the user's own file otherwise, and the user's servers would be gone.
+    fn taken(&self, file: &Path) -> Vec<String> {
+        let (Some(home), Some(known)) = (&self.home, known::by_path(file)) else { return Vec::new() };
+        let client = known.client.trim_end_matches("-project");
+        known::KNOWN
+            .iter()
+            .filter(|known| known.client == client)
+            .flat_map(|known| known.tails.iter().map(move |tail| (known, home.join(tail))))
+            .filter(|(_, path)| path != file)
+            .filter_map(|(known, path)| Some((known, read_text(&path).ok()??)))
+            .filter_map(|(known, text)| Some((known, edit::read(&text, known.form).ok()?)))
+            .flat_map(|(known, root)| edit::servers(&root, known.maps.get(..1).unwrap_or_default()))
+            .flat_map(|servers| servers.entries.into_iter().map(|(name, _)| name))
+            .collect()
+    }
+}
+
+/// What stays, and what a person should know.
+fn describe(plan: &Plan, out: &mut dyn Write) {
+    for map in &plan.maps {
+        if !map.originals.is_empty() {
+            let names: Vec<String> = map.originals.iter().map(|(name, _)| show::line(name)).collect();
+            let place: Vec<String> = map.map.iter().map(|key| show::line(key)).collect();
+            let _ = writeln!(out, "  moves behind Bouncer: {} (from {})", names.join(", "), place.join("."));
+        }
+    }
+    for (name, why) in &plan.stays {
+        let _ = writeln!(out, "  stays: {}: {}", show::line(name), show::line(why));
+    }
+    for note in &plan.notes {
+        let _ = writeln!(out, "  note: {}", show::line(note));
+    }
+    if !plan.moves().is_empty() {
+        let _ = writeln!(
+            out,
+            "  outside Bouncer remain the client's own tools (shell, files, web) and what stays"
+        );
+    }
+}
+
+type HookChange<'a> = (&'a HookEdit, String, String);
+
+fn hook_change<'a>(hook: &'a HookEdit, file: &Path, plan: &Plan) -> Result<HookChange<'a>, String> {
+    let before =
+        if hook.file == file { plan.text.clone() } else { read_text(&hook.file)?.unwrap_or_default() };
+    let after = hook.put_in(&before)?;
+    Ok((hook, before, after))
+}
+
+fn offer(hook: Option<&HookChange<'_>>, out: &mut dyn Write) {
+    if let Some((hook, before, after)) = hook {
+        let _ = writeln!(out, "  prompt hook ({}):", show::line(&hook.file.display().to_string()));
+        show::diff(out, &hook.file.display().to_string(), before, after);
+    }
+}
+
+/// Asks on the terminal; anything but a yes is a no.
+fn ask(out: &mut dyn Write, question: &str) -> bool {
+    let _ = write!(out, "{question} [y/N] ");
+    let _ = out.flush();
+    let mut answer = String::new();
+    let read = io::stdin().lock().read_line(&mut answer);
+    read.is_ok() && matches!(answer.trim().to_lowercase().as_str(), "y" | "yes")
+}

@@ -1,0 +1,78 @@
+//! `bouncer restore`: takes Bouncer out of a client's config again.
+//!
+//! A file that nobody has changed since comes back byte for byte. In one that was changed, our entry
+//! goes, the servers come back, and the change stays; which of the two it was is said.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use crate::clients::install::{Restored, find_record, restore as undo};
+use crate::config::state_folder;
+
+use super::Exit;
+use super::show;
+
+/// What was asked for.
+#[derive(Debug, clap::Args)]
+pub(super) struct RestoreArgs {
+    /// The client's config that `init` changed.
+    #[arg(long, value_name = "FILE", required = true)]
+    config: Vec<PathBuf>,
+    /// The folder of Bouncer's state.
+    #[arg(long, value_name = "DIR")]
+    state: Option<PathBuf>,
+}
+
+/// Runs the command.
+pub(super) fn restore(args: &RestoreArgs, out: &mut dyn Write, err: &mut dyn Write) -> Exit {
+    let env = |name: &str| std::env::var(name).ok();
+    let Some(state) = state_folder(args.state.clone(), &env) else {
+        return show::failed(
+            err,
+            "there is no home folder to look for state in",
+            "give one with `--state DIR`",
+            Exit::Usage,
+        );
+    };
+    let state = std::path::absolute(&state).unwrap_or(state);
+    let mut worst = Exit::Done;
+    for file in &args.config {
+        let shown = show::line(&file.display().to_string());
+        let file = std::fs::canonicalize(file)
+            .or_else(|_| {
+                // The file may be gone: its folder names it.
+                let folder = std::fs::canonicalize(
+                    file.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(".".as_ref()),
+                )?;
+                Ok::<_, std::io::Error>(folder.join(file.file_name().unwrap_or_default()))
+            })
+            .unwrap_or_else(|_| file.clone());
+        let done = find_record(&state, &file).and_then(|(path, record)| undo(&path, &record));
+        match done {
+            Ok(done) => {
+                for one in &done {
+                    let _ = writeln!(out, "{}", say(one));
+                }
+            }
+            Err(why) => {
+                let help = "the state folder that `init` was given belongs here too: `--state DIR`";
+                worst = show::failed(err, &format!("`{shown}`: {why}"), help, Exit::Config);
+            }
+        }
+    }
+    let _ = out.flush();
+    worst
+}
+
+fn say(done: &Restored) -> String {
+    let path = |path: &std::path::Path| show::line(&path.display().to_string());
+    match done {
+        Restored::Whole(file) => format!("restored {} byte for byte", path(file)),
+        Restored::Edited(file) => format!(
+            "restored {}: it was changed since, so the servers are back and those changes are kept",
+            path(file)
+        ),
+        Restored::Removed(file) => format!("removed {}, which was not there before", path(file)),
+        Restored::Kept(file) => format!("kept {}, which was changed by hand", path(file)),
+    }
+}

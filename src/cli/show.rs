@@ -1,0 +1,97 @@
+//! What the commands print alike: failures, diffs, and text of others made harmless for a terminal.
+
+use std::fmt::Write as _;
+use std::io::Write;
+
+use similar::TextDiff;
+
+use crate::provenance::{is_hidden, mask_secrets, secret_key};
+
+use super::Exit;
+
+/// Reports a failure, and returns the exit code.
+pub(super) fn failed(err: &mut dyn Write, problem: &str, help: &str, exit: Exit) -> Exit {
+    let _ = writeln!(err, "error: {}\n  help: {help}", line(problem));
+    exit
+}
+
+/// A text on one line without characters that a terminal acts on.
+pub(super) fn line(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c.is_control() || is_hidden(c) {
+            let _ = write!(shown, "{}", c.escape_unicode());
+        } else {
+            shown.push(c);
+        }
+    }
+    shown
+}
+
+/// Prints what changes in a file, secrets masked.
+pub(super) fn diff(out: &mut dyn Write, name: &str, before: &str, after: &str) {
+    let diff = TextDiff::from_lines(before, after);
+    let name = line(name);
+    let text = diff.unified_diff().context_radius(2).header(&name, &name).to_string();
+    for row in text.lines() {
+        let _ = writeln!(out, "  {}", masked(row));
+    }
+}
+
+/// One line of a config: the values of secret-like names and whatever looks like a secret are masked.
+fn masked(row: &str) -> String {
+    let row = row.trim_end_matches('\r').replace('\t', "  ");
+    let row = mask_secrets(&row);
+    let mut shown = String::new();
+    let mut rest = row.as_ref();
+    // `"NAME": "value"` and `NAME = "value"`, also several in a line.
+    while let Some(at) = rest.find([':', '=']) {
+        let (name, value) = rest.split_at(at + 1);
+        shown.push_str(name);
+        rest = value;
+        let name =
+            name.trim_end_matches([':', '=']).trim().rsplit([',', '{', ' ']).next().unwrap_or_default();
+        let gap = value.len() - value.trim_start().len();
+        let quote = value.trim_start().chars().next().filter(|c| matches!(c, '"' | '\''));
+        if let Some(quote) = quote
+            && secret_key(name.trim_matches(['"', '\'']))
+            && let Some(length) = value.get(gap + 1..).and_then(|text| text.find(quote))
+            && length > 0
+        {
+            let _ = write!(shown, "{}{quote}[masked]", value.get(..gap).unwrap_or_default());
+            rest = value.get(gap + 1 + length..).unwrap_or_default();
+        }
+    }
+    shown.push_str(rest);
+    line(&shown)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_and_controls_do_not_reach_the_terminal() {
+        for (row, hidden, kept) in [
+            (r#"-   "env": {"API_KEY": "hunter2hunter2", "MODE": "fast"}"#, "hunter2", "fast"),
+            (r#"+GITHUB_TOKEN = "abc""#, "abc", "GITHUB_TOKEN"),
+            (
+                r#"-  "args": ["--header", "Authorization: Bearer sk-neutral-123abcDEF456"]"#,
+                "123abcDEF456",
+                "Authorization",
+            ),
+            ("-\u{1b}[31mred", "\u{1b}", "red"),
+        ] {
+            let shown = masked(row);
+            assert!(!shown.contains(hidden), "{shown}");
+            assert!(shown.contains(kept), "{shown}");
+        }
+    }
+
+    #[test]
+    fn diffs_name_the_file_and_show_both_sides() {
+        let mut out = Vec::new();
+        diff(&mut out, "f", "a\nb\n", "a\nc\n");
+        assert_eq!(String::from_utf8_lossy(&out), "  --- f\n  +++ f\n  @@ -1,2 +1,2 @@\n   a\n  -b\n  +c\n");
+    }
+}

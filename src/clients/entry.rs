@@ -1,0 +1,404 @@
+//! One server entry of a client, carried over into an upstream of ours, or left where it is.
+//!
+//! Everything a client says of a server comes along: variables in our spelling, time limits, tool
+//! lists, whether it is switched off. What we cannot start, or could only start differently, stays
+//! in the client's file with the reason. A client's approvals never become grants.
+
+use std::path::Path;
+
+use serde_json::{Map, Value, json};
+
+use super::known::{Known, Unit};
+use super::variables::{Place, rewrite};
+
+/// What becomes of an entry.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Fate {
+    /// It is ours already, and runs the config at this path.
+    Ours(String),
+    /// It moves to the config of Bouncer.
+    Moves(Moved),
+    /// It is noted in the config of Bouncer and stays where it is.
+    Stays {
+        /// The upstream as the config notes it; `None` when there is nothing to note.
+        upstream: Option<Value>,
+        /// Why, as an operator reads it.
+        why: String,
+    },
+}
+
+/// An entry that moves.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Moved {
+    /// The upstream in `bouncer.yaml`'s form.
+    pub upstream: Value,
+    /// A policy file that the entry named.
+    pub policy: Option<String>,
+    /// What a person should know about it.
+    pub notes: Vec<String>,
+}
+
+/// The key under which the older wrapper keeps what it wrapped.
+const WRAPPED: &str = "x-bouncer-upstream";
+
+/// Decides about one entry. `folder` is the client file's, `project` the project's, if it is one's.
+pub fn fate(name: &str, entry: &Value, known: &Known, folder: &Path, project: Option<&Path>) -> Fate {
+    let stays = |why: &str| Fate::Stays { upstream: None, why: why.to_owned() };
+    let Some(fields) = entry.as_object() else { return stays("its entry is not an object") };
+    if let Some(config) = our_config(fields) {
+        return Fate::Ours(config);
+    }
+    if let Some(inner) = fields.get(WRAPPED) {
+        return match fate(name, inner, known, folder, project) {
+            Fate::Moves(mut moved) => {
+                moved.policy = moved.policy.or_else(|| option_of(fields, "--policy"));
+                moved.notes.push("was wrapped one by one before".to_owned());
+                Fate::Moves(moved)
+            }
+            other => other,
+        };
+    }
+    if name.is_empty() || name.chars().count() > 64 || name.chars().any(char::is_control) {
+        return stays("its name is empty, longer than 64 characters or holds control characters");
+    }
+    if let Some(transport) = fields.get("transport").filter(|transport| transport.is_object()) {
+        let keys = transport.as_object().map(|keys| keys.keys().cloned().collect::<Vec<_>>().join("`, `"));
+        return Fate::Stays {
+            upstream: None,
+            why: format!(
+                "`{}` stand under `transport`, where no client reads them; the right shape is `{{\"type\": \"http\", \"url\": …, \"headers\": …}}` in the entry itself",
+                keys.unwrap_or_default()
+            ),
+        };
+    }
+    let place = Place { dialect: known.dialect, project };
+    match remote(fields, place) {
+        Ok(Some(upstream)) => {
+            return Fate::Stays { upstream: Some(upstream), why: "it is remote: not yet proxied".to_owned() };
+        }
+        Ok(None) => {}
+        Err(form) => {
+            return stays(&format!("it is remote and needs {form}, which only its client can fill in"));
+        }
+    }
+    if fields.contains_key("envFile") {
+        return stays("it reads an `envFile`; put its variables into `env` to have it moved");
+    }
+    match local(fields, known, place, project.unwrap_or(folder)) {
+        Ok(moved) => Fate::Moves(moved),
+        Err(why) => stays(&why),
+    }
+}
+
+/// The config that an entry of ours runs.
+fn our_config(fields: &Map<String, Value>) -> Option<String> {
+    let (command, args) = command_of(fields)?;
+    let program = command.rsplit(['/', '\\']).next().unwrap_or_default();
+    let ours = matches!(program, "bouncer" | "bouncer.exe") && args.first().is_some_and(|arg| arg == "run");
+    let config = args.iter().position(|arg| arg == "--config").and_then(|at| args.get(at + 1));
+    config.filter(|_| ours && !fields.contains_key(WRAPPED)).cloned()
+}
+
+fn option_of(fields: &Map<String, Value>, option: &str) -> Option<String> {
+    let (_, args) = command_of(fields)?;
+    args.iter().position(|arg| arg == option).and_then(|at| args.get(at + 1)).cloned()
+}
+
+/// The program and its arguments, in any of the clients' spellings.
+fn command_of(fields: &Map<String, Value>) -> Option<(String, Vec<String>)> {
+    let strings = |value: Option<&Value>| -> Option<Vec<String>> {
+        match value {
+            None => Some(Vec::new()),
+            Some(value) => value.as_array()?.iter().map(|item| item.as_str().map(str::to_owned)).collect(),
+        }
+    };
+    match fields.get("command")? {
+        Value::String(command) => Some((command.clone(), strings(fields.get("args"))?)),
+        Value::Array(_) => {
+            let mut all = strings(fields.get("command"))?.into_iter();
+            Some((all.next()?, all.collect()))
+        }
+        Value::Object(older) => {
+            let path = older.get("path")?.as_str()?;
+            Some((path.to_owned(), strings(older.get("args"))?))
+        }
+        _ => None,
+    }
+}
+
+/// A remote entry as the config notes it.
+fn remote(fields: &Map<String, Value>, place: Place<'_>) -> Result<Option<Value>, String> {
+    let kind = fields.get("type").and_then(Value::as_str).unwrap_or_default();
+    let url = ["url", "httpUrl", "serverUrl", "uri"].into_iter().find_map(|key| fields.get(key));
+    let local = matches!(kind, "" | "stdio" | "local");
+    if local && (url.is_none() || fields.contains_key("command")) {
+        return Ok(None);
+    }
+    let mut upstream = Map::new();
+    upstream.insert("type".to_owned(), json!(if kind.contains("sse") { "sse" } else { "http" }));
+    if let Some(url) = url.and_then(Value::as_str) {
+        upstream.insert("url".to_owned(), json!(rewrite(url, place)?));
+    }
+    if let Some(headers) =
+        fields.get("headers").or_else(|| fields.get("http_headers")).and_then(Value::as_object)
+    {
+        let mut written = Map::new();
+        for (name, value) in headers {
+            if let Some(value) = value.as_str() {
+                written.insert(name.clone(), json!(rewrite(value, place)?));
+            }
+        }
+        upstream.insert("headers".to_owned(), Value::Object(written));
+    }
+    Ok(Some(Value::Object(upstream)))
+}
+
+/// An entry that is started over stdio, in our form.
+fn local(fields: &Map<String, Value>, known: &Known, place: Place<'_>, base: &Path) -> Result<Moved, String> {
+    let client_only = |form: String| format!("it needs {form}, which only its client can fill in");
+    let text = |value: &str| rewrite(value, place).map_err(client_only);
+    let Some((command, args)) = command_of(fields) else {
+        return Err("it has no `command` that could be started".to_owned());
+    };
+    let mut upstream = Map::new();
+    let mut notes = unpinned(&command, &args);
+    upstream.insert("command".to_owned(), json!(text(&command)?));
+    if !args.is_empty() {
+        let args: Vec<String> = args.iter().map(|arg| text(arg)).collect::<Result<_, _>>()?;
+        upstream.insert("args".to_owned(), json!(args));
+    }
+    let older = fields.get("command").and_then(|command| command.get("env"));
+    if let Some(env) =
+        fields.get("env").or_else(|| fields.get("environment")).or(older).and_then(Value::as_object)
+        && !env.is_empty()
+    {
+        let mut written = Map::new();
+        for (name, value) in env {
+            if name.is_empty() || name.contains(['=', '\0']) {
+                return Err(format!("its variable `{}` has an impossible name", name.escape_debug()));
+            }
+            let value = match value {
+                Value::String(value) => text(value)?,
+                Value::Number(number) => number.to_string(),
+                Value::Bool(value) => value.to_string(),
+                Value::Null => continue,
+                _ => return Err(format!("its variable `{name}` is no text")),
+            };
+            written.insert(name.clone(), json!(value));
+        }
+        upstream.insert("env".to_owned(), Value::Object(written));
+    }
+    if let Some(cwd) = fields.get("cwd").and_then(Value::as_str) {
+        let cwd = text(cwd)?;
+        let absolute = cwd.starts_with(['/', '~', '$']) || Path::new(&cwd).is_absolute();
+        upstream.insert(
+            "cwd".to_owned(),
+            json!(if absolute { cwd } else { base.join(&cwd).display().to_string() }),
+        );
+    }
+    let inherit: Vec<&str> = fields
+        .get("env_vars")
+        .and_then(Value::as_array)
+        .map(|names| names.iter().filter_map(Value::as_str).collect())
+        .unwrap_or_default();
+    if !inherit.is_empty() {
+        upstream.insert("inherit_env".to_owned(), json!(inherit));
+    }
+    limits(fields, known, &mut upstream);
+    tools(fields, &mut upstream, &mut notes);
+    if fields.get("disabled") == Some(&Value::Bool(true))
+        || fields.get("enabled") == Some(&Value::Bool(false))
+    {
+        upstream.insert("disabled".to_owned(), Value::Bool(true));
+    }
+    Ok(Moved { upstream: Value::Object(upstream), policy: None, notes })
+}
+
+fn limits(fields: &Map<String, Value>, known: &Known, upstream: &mut Map<String, Value>) {
+    let mut write = |key: &str, value: Option<&Value>, unit: Unit| {
+        let Some(number) = value.and_then(Value::as_f64).filter(|number| *number >= 1.0 && *number < 1e9)
+        else {
+            return;
+        };
+        let millis = match unit {
+            Unit::Seconds => number * 1000.0,
+            Unit::Milliseconds => number,
+        };
+        upstream.insert(key.to_owned(), json!(format!("{millis:.0}ms")));
+    };
+    write("call_timeout", fields.get("timeout"), known.timeout);
+    write("call_timeout", fields.get("tool_timeout_sec"), Unit::Seconds);
+    write("start_timeout", fields.get("startup_timeout_sec"), Unit::Seconds);
+    write("start_timeout", fields.get("startup_timeout_ms"), Unit::Milliseconds);
+}
+
+fn tools(fields: &Map<String, Value>, upstream: &mut Map<String, Value>, notes: &mut Vec<String>) {
+    let names = |keys: &[&str]| -> Option<Vec<&str>> {
+        let value = keys.iter().find_map(|key| fields.get(*key))?;
+        Some(value.as_array()?.iter().filter_map(Value::as_str).collect())
+    };
+    let mut lists = Map::new();
+    if let Some(allow) = names(&["includeTools", "enabled_tools", "available_tools", "tools"])
+        && allow != ["*"]
+    {
+        lists.insert("allow".to_owned(), json!(allow));
+    }
+    if let Some(deny) =
+        names(&["excludeTools", "disabledTools", "disabled_tools"]).filter(|deny| !deny.is_empty())
+    {
+        lists.insert("deny".to_owned(), json!(deny));
+    }
+    if !lists.is_empty() {
+        upstream.insert("tools".to_owned(), Value::Object(lists));
+    }
+    if let Some(always) = names(&["alwaysAllow", "autoApprove"]).filter(|always| !always.is_empty()) {
+        notes.push(format!(
+            "the client's approval of `{}` is not taken over: Bouncer decides call by call",
+            always.join("`, `")
+        ));
+    }
+    if let Some(mode) = fields.get("default_tools_approval_mode").and_then(Value::as_str) {
+        notes.push(format!("the client's approval mode `{mode}` does not reach through Bouncer any more"));
+    }
+    for (tool, settings) in fields.get("tools").and_then(Value::as_object).into_iter().flatten() {
+        if let Some(mode) = settings.get("approval_mode").and_then(Value::as_str) {
+            notes.push(format!(
+                "the client's approval mode `{mode}` for `{tool}` does not reach through Bouncer any more"
+            ));
+        }
+    }
+}
+
+/// Packages that a package runner takes in whatever version there is.
+fn unpinned(command: &str, args: &[String]) -> Vec<String> {
+    let words: Vec<&str> = std::iter::once(command).chain(args.iter().map(String::as_str)).collect();
+    let program =
+        |word: &str| word.rsplit(['/', '\\']).next().unwrap_or_default().trim_end_matches(".cmd").to_owned();
+    let runner =
+        words.iter().position(|word| matches!(program(word).as_str(), "npx" | "uvx" | "bunx" | "pnpx"));
+    let Some(runner) = runner.filter(|at| *at <= 2) else { return Vec::new() };
+    let package = words.get(runner + 1..).unwrap_or_default().iter().find(|word| !word.starts_with('-'));
+    let Some(package) = package else { return Vec::new() };
+    let version = match package.strip_prefix('@') {
+        Some(scoped) => scoped.split_once('@').map(|(_, version)| version),
+        None => package.split_once('@').or_else(|| package.split_once("==")).map(|(_, version)| version),
+    };
+    let fixed = version.is_some_and(|version| version.starts_with(|c: char| c.is_ascii_digit()));
+    if fixed || package.starts_with(['.', '/']) || package.contains("://") {
+        return Vec::new();
+    }
+    vec![format!(
+        "package `{package}` is not pinned to a version: what runs may change from one start to the next"
+    )]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clients::known::{KNOWN, by_path};
+
+    fn known(client: &str) -> &'static Known {
+        KNOWN.iter().find(|known| known.client == client).expect("a known client")
+    }
+
+    fn check(client: &str, entry: &Value, expected: &Value) {
+        let fate = fate("s", entry, known(client), Path::new("/h"), Some(Path::new("/p")));
+        match fate {
+            Fate::Moves(moved) => assert_eq!(&moved.upstream, expected, "{entry}"),
+            other => panic!("{entry} {other:?}"),
+        }
+    }
+
+    fn stays(client: &str, entry: &Value, why: &str) {
+        match fate("s", entry, known(client), Path::new("/h"), None) {
+            Fate::Stays { why: said, .. } => assert!(said.contains(why), "{said}"),
+            other => panic!("{entry} {other:?}"),
+        }
+    }
+
+    #[test]
+    fn entries_of_all_spellings_move() {
+        check(
+            "claude-desktop",
+            &json!({"command": "npx", "args": ["-y", "a@1.2.3"], "env": {"K": "${v}", "N": 1}}),
+            &json!({"command": "npx", "args": ["-y", "a@1.2.3"], "env": {"K": "$${v}", "N": "1"}}),
+        );
+        check(
+            "claude-code-project",
+            &json!({"type": "stdio", "command": "${A:-b}", "cwd": "x"}),
+            &json!({"command": "${A:-b}", "cwd": "/p/x"}),
+        );
+        check(
+            "gemini",
+            &json!({"command": "a", "timeout": 5000, "trust": true, "includeTools": ["x"], "excludeTools": ["y"]}),
+            &json!({"command": "a", "call_timeout": "5000ms", "tools": {"allow": ["x"], "deny": ["y"]}}),
+        );
+        check(
+            "cline",
+            &json!({"command": "a", "timeout": 60, "disabled": true, "alwaysAllow": ["x"]}),
+            &json!({"command": "a", "call_timeout": "60000ms", "disabled": true}),
+        );
+        check(
+            "opencode",
+            &json!({"type": "local", "command": ["npx", "-y", "p"], "environment": {"K": "{env:K}"}, "enabled": false}),
+            &json!({"command": "npx", "args": ["-y", "p"], "env": {"K": "${K:-}"}, "disabled": true}),
+        );
+        check(
+            "zed",
+            &json!({"command": {"path": "c", "args": ["a"], "env": {"K": "v"}}}),
+            &json!({"command": "c", "args": ["a"], "env": {"K": "v"}}),
+        );
+        check(
+            "codex",
+            &json!({"command": "a", "env_vars": ["T"], "startup_timeout_sec": 20, "tool_timeout_sec": 90}),
+            &json!({"command": "a", "inherit_env": ["T"], "call_timeout": "90000ms", "start_timeout": "20000ms"}),
+        );
+        check("copilot", &json!({"type": "local", "command": "a", "tools": ["*"]}), &json!({"command": "a"}));
+        check(
+            "claude-desktop",
+            &json!({"command": "cmd", "args": ["/c", "npx", "-y", "@scope/pkg@latest"]}),
+            &json!({"command": "cmd", "args": ["/c", "npx", "-y", "@scope/pkg@latest"]}),
+        );
+        let wrapped = json!({"command": "bouncer", "args": ["run", "--config", "/c.json", "--upstream-name", "s", "--policy", "/p.yaml"],
+            "x-bouncer-upstream": {"command": "npx", "args": ["a@1"]}});
+        check("claude-desktop", &wrapped, &json!({"command": "npx", "args": ["a@1"]}));
+    }
+
+    #[test]
+    fn what_cannot_be_started_stays_with_a_reason() {
+        stays("vscode", &json!({"command": "x", "env": {"K": "${input:k}"}}), "${input:k}");
+        stays("vscode", &json!({"type": "http", "url": "https://example.com/mcp"}), "remote");
+        stays("windsurf", &json!({"serverUrl": "https://example.com/mcp"}), "remote");
+        stays("claude-code", &json!({"transport": {"type": "http", "url": "u"}}), "right shape");
+        stays("cursor", &json!({"command": "a", "envFile": ".env"}), "envFile");
+        stays("cursor", &json!({"args": []}), "no `command`");
+        stays("cursor", &json!("npx"), "not an object");
+    }
+
+    #[test]
+    fn unpinned_packages_are_named() {
+        for (words, named) in [
+            (&["npx", "-y", "a"][..], true),
+            (&["npx", "-y", "@s/a@latest"], true),
+            (&["npx", "-y", "@s/a@1.0.0"], false),
+            (&["cmd", "/c", "npx", "a"], true),
+            (&["uvx", "a==1.2"], false),
+            (&["uvx", "a"], true),
+            (&["node", "x.js"], false),
+            (&["npx", "./local"], false),
+        ] {
+            let args: Vec<String> = words.iter().skip(1).map(|word| (*word).to_owned()).collect();
+            assert_eq!(!unpinned(words.first().expect("a word"), &args).is_empty(), named, "{words:?}");
+        }
+    }
+
+    #[test]
+    fn our_own_entry_is_known() {
+        let entry = json!({"command": "/usr/bin/bouncer", "args": ["run", "--config", "/s/clients/x.yaml"]});
+        let known = by_path(Path::new("/h/.cursor/mcp.json")).expect("Cursor");
+        assert_eq!(
+            fate("bouncer", &entry, known, Path::new("/h"), None),
+            Fate::Ours("/s/clients/x.yaml".to_owned())
+        );
+    }
+}

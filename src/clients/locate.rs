@@ -1,0 +1,104 @@
+//! Where the clients on a machine keep their files: the places that `init` looks at when it is not
+//! told one.
+
+use std::path::{Path, PathBuf};
+
+/// Places below the home folder.
+const HOME: &[&str] = &[
+    ".claude.json",
+    "Library/Application Support/Claude/claude_desktop_config.json",
+    ".cursor/mcp.json",
+    "Library/Application Support/Code/User/mcp.json",
+    ".gemini/settings.json",
+    ".codeium/windsurf/mcp_config.json",
+    "Library/Application Support/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json",
+    "Library/Application Support/Code/User/globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json",
+    ".kiro/settings/mcp.json",
+    ".lmstudio/mcp.json",
+    ".junie/mcp/mcp.json",
+    ".factory/mcp.json",
+    ".kimi-code/mcp.json",
+    ".copilot/mcp-config.json",
+    ".codex/config.toml",
+    ".agents/mcp.json",
+    ".continue/config.yaml",
+];
+
+/// Places below the folder for settings.
+const CONFIG: &[&str] = &[
+    "Claude/claude_desktop_config.json",
+    "Code/User/mcp.json",
+    "Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json",
+    "Code/User/globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json",
+    "zed/settings.json",
+    "Zed/settings.json",
+    "opencode/opencode.json",
+    "opencode/opencode.jsonc",
+    "goose/config.yaml",
+];
+
+/// Places below a project's folder.
+const PROJECT: &[&str] = &[
+    ".mcp.json",
+    ".cursor/mcp.json",
+    ".vscode/mcp.json",
+    ".gemini/settings.json",
+    ".roo/mcp.json",
+    ".kiro/settings/mcp.json",
+    ".junie/mcp/mcp.json",
+    ".zed/settings.json",
+    ".codex/config.toml",
+    ".agents/mcp.json",
+    "opencode.json",
+    "opencode.jsonc",
+];
+
+/// The files that exist, the user's own first, each once.
+pub fn locate(env: &dyn Fn(&str) -> Option<String>, project: &Path) -> Vec<PathBuf> {
+    let folder = |name: &str| env(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let home = folder("HOME").or_else(|| folder("USERPROFILE"));
+    let config = folder("XDG_CONFIG_HOME").or_else(|| home.as_ref().map(|home| home.join(".config")));
+    let mut found: Vec<PathBuf> = Vec::new();
+    let mut look = |base: Option<&Path>, places: &[&str]| {
+        for path in base.into_iter().flat_map(|base| places.iter().map(|place| base.join(place))) {
+            if path.is_file() && !found.contains(&path) {
+                found.push(path);
+            }
+        }
+    };
+    look(home.as_deref(), HOME);
+    look(config.as_deref(), CONFIG);
+    look(folder("APPDATA").as_deref(), CONFIG);
+    look(folder("CODEX_HOME").as_deref(), &["config.toml"]);
+    look(folder("COPILOT_HOME").as_deref(), &["mcp-config.json"]);
+    if home.as_deref() != Some(project) {
+        look(Some(project), PROJECT);
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clients::known::by_path;
+
+    #[test]
+    fn every_place_is_a_known_kind_of_file() {
+        for place in HOME.iter().chain(CONFIG).chain(PROJECT) {
+            assert!(by_path(&Path::new("/base").join(place)).is_some(), "{place}");
+        }
+    }
+
+    #[test]
+    fn only_what_exists_is_found() {
+        let home = tempfile::tempdir().expect("a folder");
+        for place in [".claude.json", ".config/zed/settings.json", "p/.mcp.json"] {
+            let path = home.path().join(place);
+            std::fs::create_dir_all(path.parent().expect("a folder")).expect("folders");
+            std::fs::write(path, "{}").expect("a file");
+        }
+        let env = |name: &str| (name == "HOME").then(|| home.path().display().to_string());
+        let found = locate(&env, &home.path().join("p"));
+        assert_eq!(found.len(), 3, "{found:?}");
+    }
+}

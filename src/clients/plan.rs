@@ -1,0 +1,457 @@
+//! What `init` would do to one file: a value, made from the text without touching anything.
+//!
+//! The plan names every server that moves, stays or is noted, the file as it would be, the configs
+//! that `run` would read, and the hook that is offered. `install` carries it out.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value, json};
+use sha2::{Digest, Sha256};
+
+use super::edit::{self, MapEdit};
+use super::entry::{Fate, Moved, fate};
+use super::hook_file::{self, HookEdit};
+use super::known::{self, EntryForm, Form, Known, Scope};
+
+/// What the plan is made from.
+#[derive(Debug, Clone, Copy)]
+pub struct Request<'a> {
+    /// The client's file: absolute, links resolved.
+    pub file: &'a Path,
+    /// Its text.
+    pub text: &'a str,
+    /// Only these servers; empty for all.
+    pub only: &'a [String],
+    /// The full path of this program.
+    pub program: &'a str,
+    /// The state folder: absolute.
+    pub state: &'a Path,
+    /// Whether entries must name the state folder, because it is not where this user's is by default.
+    pub state_option: StateOption,
+    /// The user's home folder.
+    pub home: Option<&'a Path>,
+    /// Names that our entry may not have, because they are taken in a file that this one overrides.
+    pub taken: &'a [String],
+}
+
+/// Whether the command lines that are written name the state folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StateOption {
+    /// They leave it to the default.
+    Default,
+    /// They name it.
+    Named,
+}
+
+/// What would be done to one file.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// Whose file it is.
+    pub known: &'static Known,
+    /// The file as it would be; equal to what it is when nothing moves.
+    pub text: String,
+    /// The maps that change.
+    pub maps: Vec<MapPlan>,
+    /// Servers that stay, each with the reason.
+    pub stays: Vec<(String, String)>,
+    /// What a person should know, in whole phrases.
+    pub notes: Vec<String>,
+    /// The prompt hook that this client could have, unless it has it.
+    pub hook: Option<HookEdit>,
+}
+
+/// What would be done to one map of servers.
+#[derive(Debug, Clone)]
+pub struct MapPlan {
+    /// The keys from the root of the file to the map.
+    pub map: Vec<String>,
+    /// The name of our entry.
+    pub entry: String,
+    /// The config that our entry runs.
+    pub config: PathBuf,
+    /// The servers that move, by name, each as it stands in the client's file.
+    pub originals: Vec<(String, Value)>,
+    /// The upstreams that the config gets, in its own form; remote ones too, which stay.
+    pub upstreams: Vec<(String, Value)>,
+    /// Policy files that the entries named.
+    pub policies: Vec<String>,
+    /// Whether our entry is in the file already.
+    pub installed: bool,
+}
+
+impl Plan {
+    /// Whether the file would change.
+    pub fn changes(&self, before: &str) -> bool {
+        self.text != before
+    }
+
+    /// The names of the servers that move.
+    pub fn moves(&self) -> Vec<&str> {
+        self.maps.iter().flat_map(|map| map.originals.iter().map(|(name, _)| name.as_str())).collect()
+    }
+}
+
+/// Makes the plan.
+///
+/// # Errors
+/// The file is not one that can be edited, or not one that its client reads servers from.
+pub fn plan(request: &Request<'_>) -> Result<Plan, String> {
+    if let Some(why) = known::not_read(request.file) {
+        return Err(why.to_owned());
+    }
+    let (known, root) = recognise(request)?;
+    let project = project_of(request.file, known, request.home);
+    let folder = request.file.parent().unwrap_or(Path::new("/"));
+    let mut plan = Plan {
+        known,
+        text: request.text.to_owned(),
+        maps: Vec::new(),
+        stays: Vec::new(),
+        notes: Vec::new(),
+        hook: None,
+    };
+    let mut found: Vec<(edit::Servers, Reading)> =
+        edit::servers(&root, known.maps).into_iter().map(|servers| (servers, Reading::Read)).collect();
+    for key in known.unread {
+        for servers in edit::servers(&root, &[&[key]]) {
+            plan.notes.push(format!(
+                "`{key}` is a key that {} does not read; its servers are taken over, ours goes under `{}`",
+                known.label,
+                known.maps.first().map(|map| map.join(".")).unwrap_or_default()
+            ));
+            found.push((servers, Reading::Unread));
+        }
+    }
+    for (servers, reading) in found {
+        let project = project_of_map(&servers.map).or(project.as_deref());
+        sort_out(request, known, &servers, reading, folder, project, &mut plan);
+    }
+    warnings(&root, known, &mut plan);
+    let edits = edits(request, known, &mut plan);
+    if edits.iter().any(|edit| !edit.put.is_empty() || !edit.remove.is_empty()) {
+        plan.text = edit::edit(request.text, known.form, &edits)?;
+    }
+    if !plan.maps.is_empty() {
+        plan.hook = hook_file::offer(known, request, project.as_deref());
+    }
+    if project.is_some() && !plan.moves().is_empty() {
+        plan.notes.push(format!(
+            "these servers belong to a project, whoever can write it can change them: {}; clients ask again for a changed entry",
+            plan.moves().join(", ")
+        ));
+    }
+    Ok(plan)
+}
+
+/// Whether a client reads a map.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reading {
+    Read,
+    Unread,
+}
+
+fn recognise(request: &Request<'_>) -> Result<(&'static Known, Value), String> {
+    let toml = request.file.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("toml"));
+    let by_path = known::by_path(request.file).or_else(|| if toml { known::codex() } else { None });
+    if let Some(known) = by_path {
+        if known.form == Form::Yaml {
+            return Err(format!("{} keeps its servers in YAML, which is not edited yet", known.label));
+        }
+        return Ok((known, edit::read(request.text, known.form)?));
+    }
+    let root = edit::read(request.text, Form::Jsonc)?;
+    let known = known::by_keys(&root)
+        .ok_or("no servers in it: none of `mcpServers`, `servers`, `context_servers`, `mcp` is an object")?;
+    Ok((known, root))
+}
+
+/// The project that a file belongs to; `None` for the user's own files.
+fn project_of(file: &Path, known: &Known, home: Option<&Path>) -> Option<PathBuf> {
+    let tail = known.tails.iter().find(|tail| known::ends_with(file, tail))?;
+    let folder = file.ancestors().nth(tail.split('/').count())?;
+    let hidden = tail.starts_with('.') && tail.contains('/');
+    let outside_home = home.is_none_or(|home| folder != home);
+    (known.scope == Scope::Project || hidden && outside_home).then(|| folder.to_owned())
+}
+
+/// The project that a map inside a user's file belongs to.
+fn project_of_map(map: &[String]) -> Option<&Path> {
+    match map {
+        [projects, folder, _] if projects == "projects" => Some(Path::new(folder)),
+        _ => None,
+    }
+}
+
+fn sort_out(
+    request: &Request<'_>,
+    known: &'static Known,
+    servers: &edit::Servers,
+    reading: Reading,
+    folder: &Path,
+    project: Option<&Path>,
+    plan: &mut Plan,
+) {
+    let mut entry = None;
+    let mut installed_config = None;
+    let (mut originals, mut upstreams, mut policies) = (Vec::new(), Vec::new(), Vec::new());
+    for (name, value) in &servers.entries {
+        let chosen = request.only.is_empty() || request.only.contains(name);
+        match fate(name, value, known, folder, project) {
+            Fate::Ours(config) => {
+                entry = Some(name.clone());
+                installed_config = Some(PathBuf::from(config));
+            }
+            _ if !chosen => {}
+            Fate::Moves(Moved { upstream, policy, notes }) => {
+                plan.notes.extend(notes.into_iter().map(|note| format!("{name}: {note}")));
+                policies.extend(policy);
+                originals.push((name.clone(), value.clone()));
+                upstreams.push((name.clone(), upstream));
+            }
+            Fate::Stays { upstream, why } => {
+                plan.stays.push((name.clone(), why));
+                upstreams.extend(upstream.map(|upstream| (name.clone(), upstream)));
+            }
+        }
+    }
+    // Servers that no client reads are taken over and stay where they are.
+    let target = match reading {
+        Reading::Read => servers.map.clone(),
+        Reading::Unread => known
+            .maps
+            .first()
+            .map(|map| map.iter().map(|key| (*key).to_owned()).collect())
+            .unwrap_or_default(),
+    };
+    let installed = entry.is_some();
+    if let Some(config) =
+        installed_config.as_ref().filter(|config| !config.starts_with(request.state.join("clients")))
+    {
+        // That entry was written by hand, and its config is not ours to change.
+        plan.stays.extend(originals.iter().map(|(name, _)| {
+            (
+                name.clone(),
+                format!("Bouncer runs `{}` here, which `init` did not write; add it there", config.display()),
+            )
+        }));
+        return;
+    }
+    if originals.is_empty() && !installed {
+        return;
+    }
+    if reading == Reading::Unread {
+        originals.clear();
+        if let Some(map) = plan.maps.iter_mut().find(|map| map.map == target) {
+            upstreams.retain(|(name, _)| !map.upstreams.iter().any(|(known, _)| known == name));
+            map.upstreams.extend(upstreams);
+            return;
+        }
+    }
+    let entry = entry.unwrap_or_else(|| our_name(request, plan, &target));
+    let config = installed_config.unwrap_or_else(|| config_path(request.state, known, request.file, &target));
+    plan.maps.push(MapPlan { map: target, entry, config, originals, upstreams, policies, installed });
+}
+
+/// The name of our entry: one that overrides none of ours elsewhere.
+fn our_name(request: &Request<'_>, plan: &Plan, map: &[String]) -> String {
+    let inner =
+        project_of_map(map).is_some() && plan.maps.iter().any(|map| project_of_map(&map.map).is_none());
+    if inner || request.taken.iter().any(|name| name == "bouncer") {
+        "bouncer-project".to_owned()
+    } else {
+        "bouncer".to_owned()
+    }
+}
+
+/// Where the config of a map is: named by the client and a digest of the file and the map in it.
+pub(super) fn config_path(state: &Path, known: &Known, file: &Path, map: &[String]) -> PathBuf {
+    let nested: &[String] = if map.len() > 1 { map } else { &[] };
+    state.join("clients").join(format!("{}-{}.yaml", known.client, digest_of(file, nested)))
+}
+
+/// Eight hex digits that stand for a file, or for a map in it.
+pub(super) fn digest_of(file: &Path, map: &[String]) -> String {
+    let mut hash = Sha256::new();
+    hash.update(file.as_os_str().as_encoded_bytes());
+    for key in map {
+        hash.update([0]);
+        hash.update(key.as_bytes());
+    }
+    let digest = hash.finalize();
+    data_encoding::HEXLOWER.encode(digest.get(..4).unwrap_or_default())
+}
+
+fn edits(request: &Request<'_>, known: &Known, plan: &mut Plan) -> Vec<MapEdit> {
+    plan.maps
+        .iter()
+        .map(|map| {
+            let put = if map.installed {
+                Vec::new()
+            } else {
+                vec![(map.entry.clone(), our_entry(request, known, &map.config))]
+            };
+            MapEdit {
+                map: map.map.clone(),
+                remove: map.originals.iter().map(|(name, _)| name.clone()).collect(),
+                put,
+            }
+        })
+        .collect()
+}
+
+/// Our entry in the client's own form.
+fn our_entry(request: &Request<'_>, known: &Known, config: &Path) -> Value {
+    let mut args = vec!["run".to_owned(), "--config".to_owned(), config.display().to_string()];
+    if request.state_option == StateOption::Named {
+        args.extend(["--state".to_owned(), request.state.display().to_string()]);
+    }
+    let mut entry = Map::new();
+    let mut put = |key: &str, value: Value| entry.insert(key.to_owned(), value);
+    match known.entry {
+        EntryForm::Stdio => put("type", json!("stdio")),
+        EntryForm::Local | EntryForm::Opencode => put("type", json!("local")),
+        EntryForm::Zed => put("source", json!("custom")),
+        EntryForm::Plain | EntryForm::Table => None,
+    };
+    if known.entry == EntryForm::Opencode {
+        let command: Vec<String> = std::iter::once(request.program.to_owned()).chain(args).collect();
+        put("command", json!(command));
+        put("enabled", json!(true));
+    } else {
+        put("command", json!(request.program));
+        put("args", json!(args));
+    }
+    if known.entry == EntryForm::Zed {
+        put("env", json!({}));
+    }
+    if known.entry == EntryForm::Local {
+        put("tools", json!(["*"]));
+    }
+    Value::Object(entry)
+}
+
+/// Settings elsewhere in the file that name a server by its old name.
+fn warnings(root: &Value, known: &Known, plan: &mut Plan) {
+    let moved: Vec<String> = plan.moves().into_iter().map(str::to_owned).collect();
+    let profiles = root.pointer("/agent/profiles").and_then(Value::as_object);
+    for (profile, settings) in profiles.into_iter().flatten() {
+        for server in
+            settings.get("context_servers").and_then(Value::as_object).into_iter().flat_map(Map::keys)
+        {
+            if moved.contains(server) {
+                plan.notes.push(format!(
+                    "profile `{profile}` names the server `{server}`, whose tools now belong to ours: change it by hand"
+                ));
+            }
+        }
+    }
+    let selected =
+        ["/mcp/allowed", "/mcp/excluded"].iter().filter_map(|place| root.pointer(place)?.as_array());
+    if selected.flatten().filter_map(Value::as_str).any(|name| moved.iter().any(|moved| moved == name)) {
+        plan.notes
+            .push("`mcp.allowed` or `mcp.excluded` names a server that moves: change it by hand".to_owned());
+    }
+    let tools = root.get("tools").and_then(Value::as_object).into_iter().flat_map(Map::keys);
+    for pattern in tools.filter(|_| known.entry == EntryForm::Opencode) {
+        if moved.iter().any(|name| pattern.starts_with(name.as_str())) {
+            plan.notes
+                .push(format!("`tools` names `{pattern}`, which is called otherwise now: change it by hand"));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn planned(file: &str, text: &str, only: &[&str]) -> Result<Plan, String> {
+        let only: Vec<String> = only.iter().map(|name| (*name).to_owned()).collect();
+        plan(&Request {
+            file: Path::new(file),
+            text,
+            only: &only,
+            program: "/usr/bin/bouncer",
+            state: Path::new("/s"),
+            state_option: StateOption::Default,
+            home: Some(Path::new("/home/u")),
+            taken: &[],
+        })
+    }
+
+    #[test]
+    fn one_entry_replaces_all_that_can_move() {
+        let text = r#"{"mcpServers": {"a": {"command": "x"}, "r": {"type": "http", "url": "https://e.example"}, "b": {"command": "y"}}}"#;
+        let plan = planned("/home/u/.cursor/mcp.json", text, &[]).expect("a plan");
+        assert_eq!(plan.moves(), ["a", "b"]);
+        assert_eq!(plan.stays.len(), 1);
+        let after = edit::read(&plan.text, Form::Jsonc).expect("JSON");
+        let names: Vec<&String> = after["mcpServers"].as_object().expect("servers").keys().collect();
+        assert_eq!(names, ["bouncer", "r"]);
+        assert_eq!(after["mcpServers"]["bouncer"]["command"], "/usr/bin/bouncer");
+        let noted: Vec<&str> = plan.maps[0].upstreams.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(noted, ["a", "r", "b"]);
+        assert!(plan.hook.is_some());
+        // Twice is once.
+        let again = planned("/home/u/.cursor/mcp.json", &plan.text, &[]).expect("a plan");
+        assert!(!again.changes(&plan.text) && again.moves().is_empty());
+    }
+
+    #[test]
+    fn each_project_has_an_entry_of_its_own() {
+        let text = r#"{"mcpServers": {"a": {"command": "x"}}, "projects": {"/p": {"mcpServers": {"y": {"command": "b"}}}, "/q": {"mcpServers": {}}}}"#;
+        let plan = planned("/home/u/.claude.json", text, &[]).expect("a plan");
+        let entries: Vec<&str> = plan.maps.iter().map(|map| map.entry.as_str()).collect();
+        assert_eq!(entries, ["bouncer", "bouncer-project"]);
+        assert_ne!(plan.maps[0].config, plan.maps[1].config);
+        assert!(plan.text.contains(r#""/q": {"mcpServers": {}}"#));
+        let one = planned("/home/u/.claude.json", text, &["y"]).expect("a plan");
+        assert_eq!(one.moves(), ["y"]);
+    }
+
+    #[test]
+    fn entries_have_the_clients_own_form() {
+        for (file, text, needle) in [
+            ("/p/.vscode/mcp.json", r#"{"servers": {"a": {"command": "x"}}}"#, r#""type": "stdio""#),
+            (
+                "/h/zed/settings.json",
+                r#"{"context_servers": {"a": {"command": "x"}}}"#,
+                r#""source": "custom""#,
+            ),
+            (
+                "/h/opencode.json",
+                r#"{"mcp": {"a": {"type": "local", "command": ["x"]}}}"#,
+                r#""command": ["/usr/bin/bouncer", "run""#,
+            ),
+            (
+                "/h/.copilot/mcp-config.json",
+                r#"{"mcpServers": {"a": {"command": "x"}}}"#,
+                r#""tools": ["*"]"#,
+            ),
+            ("/h/.codex/config.toml", "[mcp_servers.a]\ncommand = \"x\"\n", "[mcp_servers.bouncer]"),
+        ] {
+            let plan = planned(file, text, &[]).expect("a plan");
+            assert!(plan.text.contains(needle), "{}", plan.text);
+        }
+    }
+
+    #[test]
+    fn keys_that_a_client_does_not_read_are_noted() {
+        let text = r#"{"mcpServers":{"a":{"command":"x"}}}"#;
+        let plan = planned("/h/Code/User/mcp.json", text, &[]).expect("a plan");
+        let after = edit::read(&plan.text, Form::Jsonc).expect("JSON");
+        assert!(after["servers"]["bouncer"].is_object());
+        assert!(plan.notes.iter().any(|note| note.contains("does not read")));
+        assert!(planned("/home/u/.claude/settings.json", text, &[]).is_err());
+        let again = planned("/h/Code/User/mcp.json", &plan.text, &[]).expect("a plan");
+        assert!(!again.changes(&plan.text));
+    }
+
+    #[test]
+    fn what_cannot_be_edited_is_an_error() {
+        for (file, text) in
+            [("/h/x.json", "{"), ("/h/goose/config.yaml", "extensions: {}"), ("/h/x.json", "{}")]
+        {
+            assert!(planned(file, text, &[]).is_err(), "{file}");
+        }
+    }
+}
