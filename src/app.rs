@@ -89,7 +89,10 @@ async fn serve(settings: Settings) -> Result<(), Fault> {
     let max_message = settings.config.limits.message;
     let mut upstreams = BTreeMap::new();
     let mut shelves = Vec::new();
-    for config in &settings.config.upstreams {
+    // Tools are listed in the order of names, so that moving an entry in the config changes nothing.
+    let sorted: BTreeMap<&str, &UpstreamConfig> =
+        settings.config.upstreams.iter().map(|config| (config.name.as_str(), config)).collect();
+    for config in sorted.into_values() {
         let setting = upstream(config, &settings, &gate, &starts);
         let name = setting.terms.name.clone();
         shelves.push((name.clone(), setting.terms.prefix.clone()));

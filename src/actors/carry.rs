@@ -46,9 +46,7 @@ pub(super) async fn carry(flight: Flight) -> Reply {
     let outcome = match offer {
         _ if cancelled.get() => Outcome::Cancelled,
         // FAIL CLOSED: what clients are not offered is not sent, whatever the judgement.
-        Offer::Withheld => {
-            Outcome::Lost("[bouncer blocked] this tool is withheld. Trying again will not help.".to_owned())
-        }
+        Offer::Withheld => Outcome::Lost("this tool is withheld; trying again will not help".to_owned()),
         Offer::Shown => {
             let request = Call { session, call, forward, progress };
             upstream.send(request).await.unwrap_or_else(|_| Outcome::Lost("The server is gone.".to_owned()))
@@ -74,8 +72,7 @@ pub(super) async fn carry(flight: Flight) -> Reply {
         Outcome::Result(raw) => Reply::Result(raw),
         Outcome::Error(raw) => Reply::Error(raw),
         Outcome::Cancelled => Reply::Broken("the call was cancelled".to_owned()),
-        Outcome::Lost(text) => Reply::Refused(text),
-        Outcome::Broken(why) => Reply::Broken(why),
+        Outcome::Lost(why) | Outcome::Broken(why) => Reply::Broken(why),
     }
 }
 

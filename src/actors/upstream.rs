@@ -21,6 +21,7 @@ use crate::mcp::{
     Forward, Frame, Lines, Link, LinkCommand as Command, LinkEvent as Event, LinkTimer as Timer, Listed,
     Listing, Outcome, Span, Standing, Terms,
 };
+use crate::provenance::escaped;
 use crate::transport::{Child, ErrorLog, Launch, spawn};
 
 /// Send this call, and answer with how it ended.
@@ -144,6 +145,8 @@ pub struct UpstreamActor {
     permit: Option<OwnedSemaphorePermit>,
     stopping: Vec<oneshot::Sender<()>>,
     is_stopping: bool,
+    /// What the operator should know of the last end, beside what the model is told.
+    detail: String,
     /// Counts listings, so that an overtaken answer of the gate is dropped.
     listing: u64,
     commands: Vec<Command>,
@@ -173,6 +176,7 @@ impl UpstreamActor {
             permit: None,
             stopping: Vec::new(),
             is_stopping: false,
+            detail: String::new(),
             listing: 0,
             commands: Vec::new(),
         }
@@ -209,7 +213,7 @@ impl UpstreamActor {
                 }
             }
             Command::Listed(listed) => self.listed(listed, ctx),
-            Command::Down(why) => self.stand(Standing::Down(why)),
+            Command::Down(why) => self.down(&why),
             Command::Kill => self.leave(),
             Command::Open => self.ask_to_start(ctx),
             Command::Timer(timer, after) => self.set_timer(timer, after, ctx),
@@ -231,6 +235,15 @@ impl UpstreamActor {
         for watcher in &self.watchers {
             tell(watcher, UpstreamChanged { upstream: self.name().clone(), standing: self.standing.clone() });
         }
+    }
+
+    fn down(&mut self, why: &str) {
+        let standing = Standing::Down(why.to_owned());
+        // A server that fails again and again for one reason is told once.
+        if self.standing != standing && !self.is_stopping {
+            warn!("upstream `{}` is not available: {why}{}", escaped(self.name(), 80), self.detail);
+        }
+        self.stand(standing);
     }
 
     fn listed(&mut self, listed: Listed, ctx: &mut Context<Self>) {
@@ -298,10 +311,7 @@ impl UpstreamActor {
                 self.event(Event::Opened, ctx);
             }
             Err(fault) => {
-                let is_news = self.standing != Standing::Down(fault.brief());
-                if is_news {
-                    warn!(upstream = %self.name(), "upstream `{}` did not start: {fault}", self.name());
-                }
+                self.detail = format!("; {fault}");
                 self.event(Event::Closed(fault.brief()), ctx);
             }
         }
@@ -419,10 +429,10 @@ impl Handler<Exited> for UpstreamActor {
         }
         self.life = None;
         self.permit = None;
-        if !self.is_stopping {
-            let words = if message.last_words.is_empty() { "nothing".to_owned() } else { message.last_words };
-            warn!(upstream = %self.name(), "upstream `{}` stopped: {}; last on its stderr: {words}", self.name(), message.how);
-        }
+        self.detail = match message.last_words.as_str() {
+            "" => String::new(),
+            words => format!("; last on its stderr: {words}"),
+        };
         self.event(Event::Closed(message.how), ctx);
         for stopped in self.stopping.drain(..) {
             let _ = stopped.send(());

@@ -180,10 +180,11 @@ impl Copy<'_> {
             let found = members.iter().find(|(key, _)| scan::is(scan::slice(raw, key), name));
             found.map(|(_, value)| scan::slice(raw, value))
         };
+        let branches: Vec<&[u8]> = COMBINATORS.into_iter().filter_map(find).collect();
         let has_object_type = find("type").is_some_and(|value| scan::is(value, "object"));
         let has_good_required = find("required").is_none_or(is_string_array);
         let has_good_properties = find("properties").is_none_or(holds_objects);
-        if has_object_type && has_good_required && has_good_properties {
+        if has_object_type && has_good_required && has_good_properties && branches.is_empty() {
             return raw.to_vec();
         }
         let mut out = Vec::with_capacity(raw.len() + 32);
@@ -200,15 +201,29 @@ impl Copy<'_> {
                 }
                 Some("properties") if !has_good_properties => {
                     self.note("a property of `inputSchema` is no object; clients are shown one that is");
-                    put_member(&mut out, raw_key, &object_properties(value));
+                    put_member(&mut out, raw_key, &object_properties(value, &branches));
+                }
+                Some("properties") if !branches.is_empty() => {
+                    put_member(&mut out, raw_key, &object_properties(value, &branches));
+                }
+                Some(name) if COMBINATORS.contains(&name) => {
+                    self.note(&format!(
+                        "the root of `inputSchema` has `{name}`, which is not shown to clients"
+                    ));
                 }
                 _ => put_member(&mut out, raw_key, value),
             }
+        }
+        if find("properties").is_none() && !branches.is_empty() {
+            put_member(&mut out, b"\"properties\"", &object_properties(b"{}", &branches));
         }
         out.push(b'}');
         out
     }
 }
+
+/// Model providers refuse these at the root of a schema, and with it the whole request.
+const COMBINATORS: [&str; 3] = ["anyOf", "oneOf", "allOf"];
 
 fn put_member(out: &mut Vec<u8>, key: &[u8], value: &[u8]) {
     out.push(if out.is_empty() { b'{' } else { b',' });
@@ -228,17 +243,34 @@ fn holds_objects(raw: &[u8]) -> bool {
         .is_ok_and(|members| members.iter().all(|(_, value)| scan::slice(raw, value).starts_with(b"{")))
 }
 
-/// Properties with every schema in object form: `true` and anything else as `{}`, `false` as one
-/// that nothing matches.
-fn object_properties(raw: &[u8]) -> Vec<u8> {
+/// Properties with every schema in object form (`true` and anything else as `{}`, `false` as one that
+/// nothing matches), and after them those that only the branches of a combinator name.
+fn object_properties(raw: &[u8], branches: &[&[u8]]) -> Vec<u8> {
     let mut out = Vec::with_capacity(raw.len());
-    for (key, value) in scan::members(raw).unwrap_or_default() {
-        let value = match scan::slice(raw, &value) {
-            object @ [b'{', ..] => object,
-            b"false" => b"{\"not\":{}}",
-            _ => b"{}",
+    let mut seen = BTreeSet::new();
+    let mut put = |raw: &[u8]| {
+        for (key, value) in scan::members(raw).unwrap_or_default() {
+            let key = scan::slice(raw, &key);
+            let value = match scan::slice(raw, &value) {
+                object @ [b'{', ..] => object,
+                b"false" => b"{\"not\":{}}",
+                _ => b"{}",
+            };
+            if seen.insert(key.to_vec()) {
+                put_member(&mut out, key, value);
+            }
+        }
+    };
+    put(raw);
+    for list in branches {
+        let mut each = |item: scan::Span| {
+            let branch = scan::slice(list, &item);
+            if let Some(properties) = scan::member(branch, "properties") {
+                put(scan::slice(branch, &properties));
+            }
         };
-        put_member(&mut out, scan::slice(raw, &key), value);
+        // A combinator that is no list names nothing.
+        let _ = scan::Cursor::new(list).items(&mut each);
     }
     if out.is_empty() {
         out.push(b'{');
@@ -346,9 +378,14 @@ mod tests {
         }
         const OK: &str = r#""inputSchema":{"type":"object"}"#;
         check(
-            r#""inputSchema":{"anyOf":[{"type":"object"}]}"#,
-            r#""inputSchema":{"type":"object","anyOf":[{"type":"object"}]}"#,
-            "not of type object",
+            r#""inputSchema":{"anyOf":[{"properties":{"a":{"type":"string"}},"required":["a"]},{"properties":{"a":{},"b":true}}]}"#,
+            r#""inputSchema":{"type":"object","properties":{"a":{"type":"string"},"b":{}}}"#,
+            "`anyOf`",
+        );
+        check(
+            r#""inputSchema":{"type":"object","properties":{"c":{"oneOf":[{}]}},"oneOf":7}"#,
+            r#""inputSchema":{"type":"object","properties":{"c":{"oneOf":[{}]}}}"#,
+            "`oneOf`",
         );
         check(
             r#""inputSchema":{"$schema":"http://json-schema.org/draft-07/schema#"}"#,

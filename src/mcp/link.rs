@@ -390,12 +390,17 @@ impl Link {
         let id = skim.id.clone().and_then(Id::read).and_then(|id| id.number());
         let name = escape(&self.terms.name, 80);
         let what = format!(
-            "server `{name}` answered with a message of {} bytes, which is too large; `max_message` in the configuration raises the limit",
+            "server `{name}` answered with a message of {} bytes, which is too large; `limits.message_bytes` in the configuration raises the limit",
             skim.length
         );
         match id.filter(|_| !skim.is_request) {
             Some(id) if self.in_flight.remove(&id) => out.push(Command::Done(id, Outcome::Broken(what))),
-            _ => self.note("it sent a message over the limit of `max_message`, which is skipped", out),
+            _ => {
+                self.note(
+                    "it sent a message over the limit of `limits.message_bytes`, which is skipped",
+                    out,
+                );
+            }
         }
     }
 

@@ -159,7 +159,7 @@ fn faults_name_the_upstream_and_keep_the_connection() {
     lines.push(br#"{"result":{"text":"xxxxxxxxxxxxxxxxxxxxxxxxxxx"},"id":5}"#, |frame| frames.push(frame));
     frames.extend(lines.finish());
     let long = up.event(Event::Frame(frames.remove(0)));
-    assert!(long[0].contains("5 Broken") && long[0].contains("max_message"), "{long:?}");
+    assert!(long[0].contains("5 Broken") && long[0].contains("message_bytes"), "{long:?}");
 }
 
 #[test]

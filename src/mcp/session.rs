@@ -320,7 +320,12 @@ impl Session {
             Resolved::Tool(tool) => (tool, Offer::Shown),
             Resolved::Withheld(tool) => (tool, Offer::Withheld),
             Resolved::Refused(why) => {
-                return refuse(&call.exported, envelope::refusal(&id, &format!("[bouncer] {why}")), why, out);
+                return refuse(
+                    &call.exported,
+                    envelope::error(&id, envelope::INVALID_PARAMS, &why),
+                    why,
+                    out,
+                );
             }
             Resolved::Unknown => {
                 let why = format!("unknown tool `{}`", escape(&call.exported, 80));
@@ -503,7 +508,7 @@ impl Session {
 
 fn too_long(skim: Skim, out: &mut Vec<Command>) {
     let why = format!(
-        "a message of {} bytes is too large; `max_message` in the configuration raises the limit",
+        "a message of {} bytes is too large; `limits.message_bytes` in the configuration raises the limit",
         skim.length
     );
     match skim.id.and_then(Id::read).filter(|_| skim.is_request) {

@@ -306,5 +306,8 @@ fn an_overlong_request_is_answered() {
     });
     let mut client = Client::ready("2025-06-18", "{}");
     let answer = client.event(Event::Frame(frames.remove(0)));
-    assert!(answer[0].contains(r#""id":"long","error""#) && answer[0].contains("max_message"), "{answer:?}");
+    assert!(
+        answer[0].contains(r#""id":"long","error""#) && answer[0].contains("message_bytes"),
+        "{answer:?}"
+    );
 }

@@ -195,8 +195,8 @@ pub fn become_child(mut args: impl Iterator<Item = OsString>) -> String {
     };
     #[cfg(target_os = "linux")]
     {
-        // SIGTERM, not SIGKILL: launchers pass it on to what they launched.
-        let asked = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::TERM));
+        // SIGKILL, because a server that does not leave when stdin closes may not heed SIGTERM either.
+        let asked = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
         if let Err(error) = asked {
             return format!("cannot be bound to the life of bouncer: {error}");
         }
