@@ -5,25 +5,43 @@
 //! STRICT forms decide trust, LOOSE forms decide taint, and the two never mix: "not traced" is
 //! never a reason to allow.
 
+mod atoms;
 mod canon;
+mod decode;
 mod destination;
 mod embedded;
+mod engine;
 mod escape;
 mod extract;
+mod flows;
+mod fold;
+mod grams;
+mod index;
 mod kind;
 mod links;
+mod lookup;
+mod numbers;
+mod own;
+mod query;
 mod secret;
+mod sent;
 mod split;
+mod structure;
+mod take;
 mod text;
 mod trace;
 mod trusted;
+mod walk;
 mod words;
 
 pub use canon::strict_form;
 pub use destination::{Destination, Reason as DestinationReason, Standing, Strict};
+pub use engine::{Engine, Limits, OwnField, Record, Sent, Source, Vouched};
 pub use escape::{escaped, escaped_around, is_hidden};
 pub use extract::{Extraction, extract};
+pub use flows::{Flow, SecretIn, secrets_in};
 pub use kind::Kind;
+pub use own::structures;
 pub use secret::{Secret, mask_secrets, secret_key, secrets};
 pub use trace::{Alteration, AlterationSize, Decoding, Floor, Place, PlaceKind, Trace};
 pub use trusted::TrustRule;

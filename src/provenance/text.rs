@@ -57,7 +57,6 @@ pub(crate) fn head(text: &str, most: usize) -> &str {
 }
 
 /// The byte place `back` characters before `at`, and `ahead` characters after `end`.
-#[expect(dead_code, reason = "the engine uses it")]
 pub(crate) fn around(text: &str, range: Range<usize>, back: usize, ahead: usize) -> Range<usize> {
     let start =
         cut(text, 0..range.start).char_indices().rev().take(back).last().map_or(range.start, |(at, _)| at);

@@ -44,6 +44,27 @@ pub enum Decoding {
     Structure,
 }
 
+impl Decoding {
+    /// All of them; the position of each is its code in stored passages.
+    pub(crate) const ALL: [Self; 15] = [
+        Self::Fold,
+        Self::Escapes,
+        Self::Entities,
+        Self::Percent,
+        Self::QuotedPrintable,
+        Self::Base64,
+        Self::Base32,
+        Self::Hex,
+        Self::CharCodes,
+        Self::Markup,
+        Self::TagCharacters,
+        Self::Spelled,
+        Self::Rot13,
+        Self::Reversed,
+        Self::Structure,
+    ];
+}
+
 /// The worst verdict that a match may lead to. Weak matches (a parent host, pieces from two places)
 /// ask at most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]

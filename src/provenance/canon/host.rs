@@ -87,6 +87,17 @@ pub(crate) fn strict(text: &str) -> Option<String> {
     Some(port.map_or_else(|| host.clone(), |port| format!("{host}:{port}")))
 }
 
+/// The LOOSE form of a host that was folded already: letters, not punycode, so that a look-alike behind
+/// punycode folds like one in plain sight.
+pub(crate) fn loose(folded: &str) -> String {
+    let name = folded.trim_end_matches('.');
+    if name.is_ascii() && !name.contains("xn--") && !name.contains("XN--") {
+        return name.to_ascii_lowercase();
+    }
+    let (letters, _) = idna::domain_to_unicode(name);
+    crate::provenance::fold::folded(&letters).trim_end_matches('.').to_owned()
+}
+
 /// Whether the text stands for an IP address.
 pub(crate) fn is_address(host: &str) -> bool {
     host.starts_with('[') || host.parse::<IpAddr>().is_ok()
@@ -114,7 +125,6 @@ pub(crate) fn registrable(host: &str) -> Option<&str> {
 
 /// The registrable domain as the ICANN part of the list has it, or the host itself: private entries
 /// (object stores, page hosts) are tenants of one company.
-#[expect(dead_code, reason = "the engine uses it")]
 pub(crate) fn is_shared(host: &str) -> bool {
     let private = psl::suffix(host.as_bytes()).is_some_and(|suffix| suffix.typ() == Some(psl::Type::Private));
     private && psl::suffix_str(host) == Some(host)
@@ -151,7 +161,6 @@ const SHARED: [&str; 22] = [
 
 /// The host and each of its parents down to the registrable domain, longest first. An address has
 /// no parents.
-#[cfg_attr(not(test), expect(dead_code, reason = "the engine uses it"))]
 pub(crate) fn lineage(host: &str) -> Vec<&str> {
     let mut all = vec![host];
     let Some(top) = registrable(host) else { return all };

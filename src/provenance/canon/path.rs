@@ -63,7 +63,6 @@ pub(crate) fn normal(text: &str) -> Option<String> {
 }
 
 /// The number of components.
-#[expect(dead_code, reason = "the engine uses it")]
 pub(crate) fn depth(normal: &str) -> usize {
     normal.split('/').filter(|part| !part.is_empty()).count()
 }

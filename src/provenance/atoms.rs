@@ -1,0 +1,622 @@
+//! The atoms of a text: every bounded thing in it that could be a destination, in LOOSE form.
+//!
+//! The text was folded before. Each atom has clean neighbours: `ann@x` is none of `joann@x`, `drop.bin`
+//! none of `drop.bin.bak`, and the user name, path and fragment of a url are no hosts, channels or local
+//! paths. One pass a class, linear.
+
+use std::ops::Range;
+
+use ::url::Url;
+
+use super::canon::{email, host, path, plain, url};
+use super::fold::lower;
+use super::links;
+use super::numbers;
+use super::text::{byte, cut};
+
+/// What an atom is. Each class is a name space of its own in the index.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum Class {
+    /// A mail address without plus tag.
+    Email,
+    /// The host of a url.
+    Host,
+    /// A host above the host of a url, down to the registrable domain.
+    Parent,
+    /// The domain of a mail address.
+    MailDomain,
+    /// A shared host with the first segment of the path.
+    Tenant,
+    /// All digits of a telephone number.
+    Phone,
+    /// The last nine digits of one.
+    PhoneTail,
+    /// A bank account without separators.
+    Account,
+    /// A channel or handle with its sigil.
+    Sigil,
+    /// A specific token.
+    Token,
+    /// A path of two components or more, or an absolute one.
+    Path,
+    /// A whole short leaf.
+    Leaf,
+    /// The STRICT form of a url.
+    Url,
+    /// A url whose path starts with this one.
+    UrlPrefix,
+    /// A url with small numbers left open.
+    UrlNumber,
+    /// The STRICT form of a value in an own-data field.
+    Own,
+}
+
+/// Receives atoms: class, LOOSE form, place in the text.
+pub(crate) type Sink<'a> = dyn FnMut(Class, &str, Range<usize>) + 'a;
+
+/// Longest leaf that counts as a whole, in bytes.
+pub(crate) const LONGEST_LEAF: usize = 256;
+/// Longest word that is looked at as a path.
+const LONGEST_WORD: usize = 1024;
+
+/// Finds the atoms of a folded text.
+pub(crate) fn atoms(text: &str, sink: &mut Sink<'_>) {
+    let urls = links::absolute(text);
+    let mut skip: Vec<Range<usize>> = Vec::new();
+    for span in &urls {
+        let end = one_url(text, span.clone(), sink);
+        skip.push(span.start..end);
+    }
+    let mails = mails(text, sink);
+    skip.extend(mails);
+    skip.sort_by_key(|span| span.start);
+    sigils(text, &urls, sink);
+    words(text, &urls, &skip, sink);
+    quoted_paths(text, sink);
+    numbers::numbers(text, sink);
+}
+
+/// The atoms that only a whole leaf has.
+pub(crate) fn whole(text: &str, sink: &mut Sink<'_>) {
+    let range = 0..text.len();
+    let trimmed = text.trim();
+    if trimmed.is_empty() || trimmed.len() > LONGEST_LEAF {
+        return;
+    }
+    if let Some(leaf) = leaf_form(trimmed) {
+        sink(Class::Leaf, &leaf, range.clone());
+    }
+    if trimmed.contains([' ', '-', '.'])
+        && let Some(compact) = super::canon::account::strict(trimmed)
+    {
+        sink(Class::Account, &compact, range.clone());
+    }
+    if trimmed.contains(['/', '\\']) && trimmed.contains(' ') && !url::has_scheme(trimmed) {
+        one_path(trimmed, range, sink);
+    }
+}
+
+/// The LOOSE form of a whole leaf; `None` where it says nothing: short and without a digit, or generic.
+pub(crate) fn leaf_form(text: &str) -> Option<String> {
+    let form = lower(&super::text::squeeze(text));
+    let form = form.strip_prefix(['#', '@']).map_or(form.as_str(), |rest| rest);
+    (form.chars().count() >= 6 && !is_generic(form) && form.contains(char::is_alphanumeric))
+        .then(|| form.to_owned())
+}
+
+/// Words that name no particular place, however they stand.
+pub(crate) fn is_generic(word: &str) -> bool {
+    const GENERIC: [&str; 84] = [
+        "general",
+        "main",
+        "master",
+        "true",
+        "false",
+        "null",
+        "none",
+        "everyone",
+        "channel",
+        "report",
+        "random",
+        "primary",
+        "default",
+        "public",
+        "private",
+        "internal",
+        "external",
+        "admin",
+        "administrator",
+        "default",
+        "user",
+        "users",
+        "owner",
+        "editor",
+        "viewer",
+        "reader",
+        "writer",
+        "commenter",
+        "member",
+        "members",
+        "guest",
+        "guests",
+        "group",
+        "groups",
+        "domain",
+        "anyone",
+        "everybody",
+        "nobody",
+        "unknown",
+        "undefined",
+        "active",
+        "inactive",
+        "enabled",
+        "disabled",
+        "pending",
+        "completed",
+        "success",
+        "failed",
+        "failure",
+        "status",
+        "message",
+        "messages",
+        "content",
+        "contents",
+        "string",
+        "number",
+        "boolean",
+        "object",
+        "integer",
+        "normal",
+        "inbox",
+        "outbox",
+        "drafts",
+        "archive",
+        "spam",
+        "trash",
+        "important",
+        "support",
+        "support team",
+        "document",
+        "documents",
+        "folder",
+        "folders",
+        "calendar",
+        "contact",
+        "contacts",
+        "subject",
+        "release",
+        "releases",
+        "develop",
+        "development",
+        "production",
+        "staging",
+        "marketing",
+    ];
+    GENERIC.contains(&word)
+}
+
+/// Whether a token is told apart from words: six characters or more with a digit or an inner mark, or
+/// sixteen or more.
+pub(crate) fn is_specific(token: &str) -> bool {
+    let length = if token.is_ascii() { token.len() } else { token.chars().count() };
+    length >= 16
+        || length >= 6 && token.bytes().any(|b| b.is_ascii_digit() || matches!(b, b'-' | b'_' | b'.'))
+}
+
+/// The LOOSE form of a token: small, a UUID without punctuation.
+pub(crate) fn token_form(token: &str) -> String {
+    plain::uuid(token).unwrap_or_else(|| lower(token))
+}
+
+/// Sinks the atoms of one url and returns where its authority ends.
+fn one_url(text: &str, span: Range<usize>, sink: &mut Sink<'_>) -> usize {
+    let word = cut(text, span.clone());
+    let after_scheme = word.find(':').map_or(0, |colon| colon + 3);
+    let authority = cut(word, after_scheme..word.len()).find(['/', '\\', '?', '#']);
+    let end = span.start + authority.map_or(word.len(), |length| after_scheme + length);
+    if let Some(parsed) = url::parse(word) {
+        url_hosts(&parsed, &span, sink);
+        if parsed.scheme() == "file" {
+            one_path(word, span.clone(), sink);
+        }
+        if parsed.host_str().is_some_and(is_code_host)
+            && let Some(mut parts) = parsed.path_segments()
+            && let (Some(owner), Some(name)) = (parts.next(), parts.next())
+        {
+            let name = name.strip_suffix(".git").unwrap_or(name);
+            if let Some(repo) = plain::repo(&format!("{owner}/{name}")) {
+                sink(Class::Path, &repo, span.clone());
+            }
+        }
+    } else if word.len() > 5 && cut(word, 0..5).eq_ignore_ascii_case("file:") {
+        one_path(word, span, sink);
+    }
+    end
+}
+
+fn is_code_host(name: &str) -> bool {
+    ["github.com", "gitlab.com", "bitbucket.org", "codeberg.org"]
+        .iter()
+        .any(|known| name == *known || name.strip_suffix(known).is_some_and(|rest| rest.ends_with('.')))
+}
+
+fn url_hosts(parsed: &Url, span: &Range<usize>, sink: &mut Sink<'_>) {
+    let Some(ascii) = url::host_of(parsed) else { return };
+    sink(Class::Host, &host::loose(&ascii), span.clone());
+    for parent in host::lineage(&ascii).into_iter().skip(1) {
+        sink(Class::Parent, &host::loose(parent), span.clone());
+    }
+    if let Some(tenant) = tenant(parsed, &ascii) {
+        sink(Class::Tenant, &tenant, span.clone());
+    }
+}
+
+/// A shared host with the first segment of a url's path.
+pub(crate) fn tenant(parsed: &Url, ascii_host: &str) -> Option<String> {
+    if !host::is_shared(ascii_host) {
+        return None;
+    }
+    let segment = parsed.path_segments()?.find(|segment| !segment.is_empty())?;
+    Some(format!("{ascii_host}/{}", lower(segment)))
+}
+
+/// The forms under which a url is looked up: STRICT, the prefixes of its path, small numbers open.
+pub(crate) fn url_forms(span: &str) -> Option<UrlForms> {
+    let mut parsed = links::read(span)?;
+    if !matches!(parsed.scheme(), "http" | "https" | "ws" | "wss" | "ftp") {
+        return None;
+    }
+    parsed.set_fragment(None);
+    let exact = parsed.to_string();
+    let open = open_numbers(&exact);
+    let mut prefixes = Vec::new();
+    let mut cursor = parsed.clone();
+    cursor.set_query(None);
+    for _ in 0..8 {
+        if cursor.as_str() != exact {
+            prefixes.push(cursor.to_string());
+        }
+        let shorter = cursor.path().trim_end_matches('/').rfind('/').map(|slash| slash + 1);
+        let Some(length) = shorter.filter(|length| *length < cursor.path().len()) else { break };
+        let path = cut(cursor.path(), 0..length).to_owned();
+        cursor.set_path(&path);
+    }
+    Some(UrlForms { exact, prefixes, open, parsed })
+}
+
+/// See [`url_forms`].
+#[derive(Debug)]
+pub(crate) struct UrlForms {
+    pub(crate) exact: String,
+    /// From the longest to the origin, each ending in a slash but perhaps the first.
+    pub(crate) prefixes: Vec<String>,
+    /// With numbers of up to four digits replaced; `None` where there are none.
+    pub(crate) open: Option<String>,
+    pub(crate) parsed: Url,
+}
+
+/// Numbers of up to four digits that stand alone, replaced by `#`.
+fn open_numbers(text: &str) -> Option<String> {
+    let mut out = String::with_capacity(text.len());
+    let mut changed = false;
+    let after_host = text.find("://").map_or(0, |at| at + 3);
+    let path = cut(text, after_host..text.len()).find('/').map_or(text.len(), |at| after_host + at);
+    out.push_str(cut(text, 0..path));
+    let bytes = text.as_bytes();
+    let mut at = path;
+    while at < bytes.len() {
+        let digits = bytes.get(at..).unwrap_or_default().iter().take_while(|b| b.is_ascii_digit()).count();
+        let bounded = !byte(bytes, at.wrapping_sub(1)).is_ascii_alphanumeric()
+            && !byte(bytes, at + digits).is_ascii_alphanumeric();
+        if digits > 0 {
+            if digits <= 4 && bounded {
+                out.push('#');
+                changed = true;
+            } else {
+                out.push_str(cut(text, at..at + digits));
+            }
+            at += digits;
+        } else {
+            let next = cut(text, at..text.len()).chars().next();
+            out.extend(next);
+            at += next.map_or(1, char::len_utf8);
+        }
+    }
+    changed.then_some(out)
+}
+
+/// The LOOSE form of a mail address: no plus tag, letters in the domain.
+pub(crate) fn mail_form(local: &str, domain: &str) -> String {
+    let base = match local.split_once('+') {
+        Some((base, _)) if !base.is_empty() => base,
+        _ => local,
+    };
+    format!("{}@{}", lower(base), host::loose(domain))
+}
+
+/// Finds mail addresses and returns their spans.
+fn mails(text: &str, sink: &mut Sink<'_>) -> Vec<Range<usize>> {
+    let mut spans = Vec::new();
+    let mut floor = 0;
+    for at in memchr::memchr_iter(b'@', text.as_bytes()) {
+        let left = cut(text, floor..at);
+        let start = floor + run_back(left, |c| c.is_alphanumeric() || "._%+-".contains(c));
+        let wide = floor + run_back(left, |c| email::is_atom_or_dot(c) && c != '=' && c != '/');
+        let right = cut(text, at + 1..text.len());
+        let length = right
+            .char_indices()
+            .take(254)
+            .find(|(_, c)| !(c.is_alphanumeric() || "-.".contains(*c)))
+            .map_or_else(|| run_cap(right), |(end, _)| end);
+        let domain = cut(right, 0..length).trim_end_matches(['.', '-']).trim_start_matches(['.', '-']);
+        let local = quoted_local(left).unwrap_or_else(|| cut(text, start..at)).trim_start_matches(['.', '-']);
+        if local.is_empty() || domain.len() < 2 {
+            continue;
+        }
+        let end = at + 1 + domain.len();
+        let span = at - local.len()..end;
+        sink(Class::Email, &mail_form(local, domain), span.clone());
+        if wide < start {
+            let local = cut(text, wide..at).trim_start_matches(['.', '-']);
+            sink(Class::Email, &mail_form(local, domain), at - local.len()..end);
+        }
+        // A neighbour of another script is a word of its own.
+        if !local.is_ascii() || !domain.is_ascii() {
+            let near = local.rfind(|c: char| !c.is_ascii()).map_or(local, |last| {
+                cut(local, last..local.len()).trim_start_matches(|c: char| !c.is_ascii())
+            });
+            let far = domain.find(|c: char| !c.is_ascii()).map_or(domain, |first| cut(domain, 0..first));
+            let far = far.trim_end_matches(['.', '-']);
+            for (near, far) in [(near, domain), (local, far), (near, far)] {
+                if !near.is_empty() && far.contains('.') && (near, far) != (local, domain) {
+                    sink(Class::Email, &mail_form(near, far), span.clone());
+                }
+            }
+        }
+        if domain.contains('.') {
+            sink(Class::MailDomain, &host::loose(domain), span.clone());
+        }
+        // `git@host:path` is a remote.
+        let tail = cut(text, end..text.len());
+        let remote = tail.strip_prefix(':').and_then(|rest| rest.chars().next());
+        if remote.is_some_and(|c| c.is_alphabetic() || c == '~') && domain.contains('.') {
+            sink(Class::Host, &host::loose(domain), span.clone());
+        }
+        floor = end;
+        spans.push(span);
+    }
+    spans
+}
+
+/// The inside of a quoted local part right before the `@`.
+fn quoted_local(left: &str) -> Option<&str> {
+    let inner = left.strip_suffix('"')?;
+    let open = inner.rfind('"')?;
+    let local = cut(inner, open + 1..inner.len());
+    (!local.is_empty() && local.len() <= 64 && local.chars().all(email::is_atom_or_dot)).then_some(local)
+}
+
+fn run_back(left: &str, fits: impl Fn(char) -> bool) -> usize {
+    left.char_indices().rev().take(64).take_while(|(_, c)| fits(*c)).last().map_or(left.len(), |(at, _)| at)
+}
+
+fn run_cap(text: &str) -> usize {
+    text.char_indices().nth(254).map_or(text.len(), |(at, _)| at)
+}
+
+/// Channels and handles with their sigil, and mentions.
+fn sigils(text: &str, urls: &[Range<usize>], sink: &mut Sink<'_>) {
+    let bytes = text.as_bytes();
+    let mut spans = urls.iter().peekable();
+    for at in memchr::memchr2_iter(b'#', b'@', bytes) {
+        while spans.next_if(|span| span.end <= at).is_some() {}
+        let in_url = spans.peek().is_some_and(|span| span.contains(&at));
+        if in_url && byte(bytes, at) == b'#' {
+            continue;
+        }
+        let before = cut(text, 0..at).chars().next_back();
+        if before.is_some_and(|c| c.is_alphanumeric() || "_-.&#@".contains(c)) {
+            continue;
+        }
+        let rest = cut(text, at + 1..text.len());
+        let length = rest
+            .char_indices()
+            .take(80)
+            .find(|(_, c)| !(c.is_alphanumeric() || "-_.".contains(*c)))
+            .map_or(rest.len().min(80), |(end, _)| end);
+        let name = rest.get(..length).unwrap_or_default().trim_end_matches(['.', '-']);
+        if name.chars().next().is_some_and(char::is_alphanumeric) || name.starts_with('_') {
+            sink(Class::Sigil, &lower(name), at..at + 1 + name.len());
+        }
+        // `<#C1|name>` names the channel twice.
+        if before == Some('<')
+            && let Some(label) = cut(rest, name.len()..rest.len()).strip_prefix('|')
+        {
+            let end = label.find('>').filter(|end| *end <= 80).unwrap_or(0);
+            let from = at + 1 + name.len() + 1;
+            if end > 0 {
+                sink(Class::Sigil, &lower(cut(label, 0..end)), from..from + end);
+            }
+        }
+    }
+}
+
+/// Tokens, paths and bare urls, word by word.
+fn words(text: &str, urls: &[Range<usize>], skip: &[Range<usize>], sink: &mut Sink<'_>) {
+    let mut token = None;
+    let mut word = None;
+    let mut skips = skip.iter().peekable();
+    let mut links = urls.iter().peekable();
+    let mut slashes = false;
+    for (at, c) in text.char_indices().chain(std::iter::once((text.len(), ' '))) {
+        while skips.next_if(|span| span.end <= at).is_some() {}
+        while links.next_if(|span| span.end <= at).is_some() {}
+        let skipped = skips.peek().is_some_and(|span| span.contains(&at));
+        if !skipped && (c.is_alphanumeric() || matches!(c, '-' | '_' | '.')) {
+            token.get_or_insert(at);
+        } else if let Some(from) = token.take() {
+            one_token(text, from..at, sink);
+        }
+        let ends = c.is_whitespace()
+            || "\"'<>()[]{}|,;=`".contains(c)
+            || links.peek().is_some_and(|span| span.contains(&at));
+        if !ends {
+            word.get_or_insert(at);
+            slashes |= matches!(c, '/' | '\\');
+        } else if let Some(from) = word.take() {
+            if slashes {
+                one_word(text, from..at, sink);
+            }
+            slashes = false;
+        }
+    }
+}
+
+fn one_token(text: &str, span: Range<usize>, sink: &mut Sink<'_>) {
+    let token = cut(text, span.clone());
+    let trimmed = token.trim_matches(['-', '_', '.']);
+    if !is_specific(trimmed) || trimmed.len() > 512 {
+        return;
+    }
+    let from = span.start + (token.len() - token.trim_start_matches(['-', '_', '.']).len());
+    let place = from..from + trimmed.len();
+    sink(Class::Token, &token_form(trimmed), place.clone());
+    if trimmed.contains("xn--") || !trimmed.is_ascii() && trimmed.contains('.') {
+        sink(Class::Host, &host::loose(trimmed), place);
+    }
+}
+
+fn one_word(text: &str, span: Range<usize>, sink: &mut Sink<'_>) {
+    let word = cut(text, span.clone());
+    let word = word.trim_end_matches(['.', ',', ':', '!', '?', '*', '_']);
+    if word.len() > LONGEST_WORD {
+        return;
+    }
+    // `path:/srv/x` and `out->/srv/x`: what stands before the first slash is no drive.
+    let slash = word.find(['/', '\\']).unwrap_or(0);
+    let from = match cut(word, 0..slash).rfind([':', '>', '&']) {
+        Some(1) if word.as_bytes().first().is_some_and(u8::is_ascii_alphabetic) => 0,
+        Some(colon) => colon + 1,
+        None => 0,
+    };
+    let place = span.start + from..span.start + word.len();
+    let word = cut(word, from..word.len()).trim_start_matches(['*', '!']);
+    one_path(word, place.clone(), sink);
+    if let Some(parsed) = url::parse_bare(word) {
+        url_hosts(&parsed, &place, sink);
+    } else if let Some(parsed) = url::parse_unc(word) {
+        url_hosts(&parsed, &place, sink);
+    }
+}
+
+fn one_path(word: &str, place: Range<usize>, sink: &mut Sink<'_>) {
+    if let Some(form) = path_form(word) {
+        sink(Class::Path, &form, place);
+    }
+}
+
+/// The LOOSE form of a path that says enough: two components, or one under a root.
+pub(crate) fn path_form(word: &str) -> Option<String> {
+    let normal = path::normal(word)?;
+    let depth = path::depth(&normal);
+    let rooted = normal.starts_with(['/', '~']) || normal.get(1..3) == Some(":/");
+    let letters = normal.bytes().filter(u8::is_ascii_alphanumeric).count();
+    (letters >= 2 && (depth >= 2 || (rooted && depth == 1 && normal != "~")) && normal.len() <= LONGEST_WORD)
+        .then(|| lower(&normal))
+}
+
+/// Paths with blanks stand in quotes.
+fn quoted_paths(text: &str, sink: &mut Sink<'_>) {
+    let bytes = text.as_bytes();
+    let mut from = 0;
+    for at in memchr::memchr3_iter(b'"', b'\'', b'`', bytes) {
+        if at < from {
+            continue;
+        }
+        let next = byte(bytes, at + 1);
+        let drive = next.is_ascii_alphabetic()
+            && byte(bytes, at + 2) == b':'
+            && b"/\\".contains(&byte(bytes, at + 3));
+        if !matches!(next, b'/' | b'~' | b'.' | b'\\') && !drive {
+            continue;
+        }
+        let tail = bytes.get(at + 1..(at + 513).min(bytes.len())).unwrap_or_default();
+        let line = memchr::memchr(b'\n', tail).unwrap_or(tail.len());
+        let Some(length) = memchr::memchr(byte(bytes, at), tail).filter(|length| *length < line) else {
+            continue;
+        };
+        let inside = cut(text, at + 1..at + 1 + length);
+        if inside.contains(' ') {
+            one_path(inside, at + 1..at + 1 + length, sink);
+        }
+        from = at + 1 + length;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::provenance::fold::fold;
+
+    fn check(text: &str, class: Class, expected: &[&str]) {
+        let view = fold(text);
+        let mut found = Vec::new();
+        atoms(&view.text, &mut |of, form, range| {
+            assert!(view.text.get(range).is_some(), "{text}");
+            if of == class {
+                found.push(form.to_owned());
+            }
+        });
+        assert_eq!(found, expected, "{text}");
+    }
+
+    #[test]
+    fn atoms_have_clean_neighbours() {
+        check("to Drop77+q@Evil.TEST. joann@x.test", Class::Email, &["drop77@evil.test", "joann@x.test"]);
+        check("\"drop77\"@evil.test", Class::Email, &["drop77@evil.test"]);
+        check(
+            "a@b\u{fc}cher.test a@xn--bcher-kva.test",
+            Class::Email,
+            &["a@b\u{fc}cher.test", "a@b\u{fc}cher.test"],
+        );
+        check("https://good.example@Evil.test:8/x?a=b", Class::Host, &["evil.test"]);
+        check("clone git@evil.test:org/x", Class::Host, &["evil.test"]);
+        check("http://3221225994/in", Class::Host, &["192.0.2.10"]);
+        check("see evil.test/p", Class::Host, &["evil.test"]);
+        check(
+            "#exfil-drop, <#C0EX1|war-room> x#no # Release",
+            Class::Sigil,
+            &["exfil-drop", "c0ex1", "war-room"],
+        );
+        check("https://x.test/page#security a@b.test", Class::Sigil, &[]);
+        check("write '/srv/my drop' or C:\\A\\b.", Class::Path, &["/srv/my", "c:/a/b", "/srv/my drop"]);
+        check(
+            "id PROJ-12345, word main.rs 12 {3f2b8c1e-7d4a-4e6b-9a0c-5d1e2f3a4b5c}",
+            Class::Token,
+            &["proj-12345", "main.rs", "3f2b8c1e7d4a4e6b9a0c5d1e2f3a4b5c"],
+        );
+        check("https://github.com/Evil/Repo.git", Class::Path, &["evil/repo"]);
+    }
+
+    #[test]
+    fn urls_have_forms_for_what_is_made_from_them() {
+        let forms = url_forms("https://a.test/docs/v1/page/2?x=3#f");
+        let forms = forms.map(|forms| (forms.exact, forms.prefixes, forms.open));
+        assert_eq!(
+            forms,
+            Some((
+                "https://a.test/docs/v1/page/2?x=3".to_owned(),
+                [
+                    "https://a.test/docs/v1/page/2",
+                    "https://a.test/docs/v1/page/",
+                    "https://a.test/docs/v1/",
+                    "https://a.test/docs/",
+                    "https://a.test/",
+                ]
+                .map(str::to_owned)
+                .to_vec(),
+                Some("https://a.test/docs/v1/page/#?x=#".to_owned()),
+            ))
+        );
+    }
+}

@@ -1,0 +1,171 @@
+//! Runs of letters and digits that decode to text: base64 and base64url (RFC 4648, padded or not,
+//! wrapped or not), base32, and hexadecimal.
+//!
+//! A run that decodes to nothing as it stands is tried backwards and by rot13, because one respelling is
+//! laid over another.
+
+use std::ops::Range;
+
+use data_encoding::{BASE32_NOPAD, BASE64_NOPAD, BASE64URL_NOPAD, HEXLOWER_PERMISSIVE};
+
+use super::views::{Derived, as_text, reversed, rot13};
+use crate::provenance::Decoding;
+use crate::provenance::text::{byte, cut};
+
+/// Shortest run that is looked at.
+const SHORTEST: usize = 12;
+/// A line of a wrapped run is at least this long.
+const WRAPPED: usize = 40;
+
+pub(crate) fn derive(text: &str, all: &mut Vec<Derived>) {
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    while at < bytes.len() {
+        if !is_run_byte(byte(bytes, at)) {
+            at += 1;
+            continue;
+        }
+        let start = at;
+        let (end, wrapped) = run_end(bytes, start);
+        at = end.max(start + 1);
+        if end - start >= SHORTEST {
+            let run: String = if wrapped {
+                cut(text, start..end).chars().filter(|c| !c.is_whitespace()).collect()
+            } else {
+                cut(text, start..end).to_owned()
+            };
+            one(&run, start..end, all);
+        }
+    }
+}
+
+fn is_run_byte(b: u8) -> bool {
+    b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/' | b'_' | b'-')
+}
+
+/// Where a run ends, over the line breaks of a wrapped one.
+fn run_end(bytes: &[u8], start: usize) -> (usize, bool) {
+    let (mut at, mut line, mut wrapped) = (start, start, false);
+    loop {
+        while is_run_byte(byte(bytes, at)) {
+            at += 1;
+        }
+        if at - line < WRAPPED {
+            return (at, wrapped);
+        }
+        let mut next = at;
+        while matches!(byte(bytes, next), b'\r' | b'\n' | b' ' | b'\t') && next - at < 16 {
+            next += 1;
+        }
+        let broken = bytes.get(at..next).is_some_and(|gap| gap.contains(&b'\n'));
+        if !broken || !is_run_byte(byte(bytes, next)) {
+            return (at, wrapped);
+        }
+        wrapped = true;
+        at = next;
+        line = next;
+    }
+}
+
+fn one(run: &str, range: Range<usize>, all: &mut Vec<Derived>) {
+    let mut add =
+        |text: String, range: Range<usize>, steps: Vec<Decoding>| all.push(Derived { text, range, steps });
+    if let Some((text, step)) = decode(run) {
+        add(text, range, vec![step]);
+        return;
+    }
+    // A path of encoded parts, or a run glued to its neighbour by a letter that both alphabets have.
+    let mut found = false;
+    if run.contains(['/', '-', '_', '+']) {
+        let mut from = 0;
+        for part in run.split(['/', '-', '_', '+']) {
+            if part.len() >= SHORTEST
+                && let Some((text, step)) = decode(part)
+            {
+                add(text, range.start + from..range.start + from + part.len(), vec![step]);
+                found = true;
+            }
+            from += part.len() + 1;
+        }
+    }
+    if found || !looks_encoded(run) {
+        return;
+    }
+    for skip in 1..4 {
+        let tail = cut(run, skip..run.len());
+        if tail.len() >= SHORTEST
+            && let Some(text) = base64(tail)
+        {
+            add(text, range, vec![Decoding::Base64]);
+            return;
+        }
+    }
+    for (other, step) in [(reversed(run), Decoding::Reversed), (rot13(run), Decoding::Rot13)] {
+        if let Some((text, inner)) = decode(&other) {
+            add(text, range.clone(), vec![step, inner]);
+        }
+    }
+}
+
+/// Whether a run is more than words: letters of both cases or digits among them.
+fn looks_encoded(run: &str) -> bool {
+    let upper = run.bytes().skip(1).any(|b| b.is_ascii_uppercase());
+    let lower = run.bytes().any(|b| b.is_ascii_lowercase());
+    let digit = run.bytes().any(|b| b.is_ascii_digit());
+    run.len() >= 16 && (digit || (upper && lower))
+}
+
+fn decode(run: &str) -> Option<(String, Decoding)> {
+    hex(run)
+        .map(|text| (text, Decoding::Hex))
+        .or_else(|| base32(run).map(|text| (text, Decoding::Base32)))
+        .or_else(|| base64(run).map(|text| (text, Decoding::Base64)))
+}
+
+fn hex(run: &str) -> Option<String> {
+    let digits = run.strip_prefix("0x").unwrap_or(run);
+    if !digits.len().is_multiple_of(2) || !digits.bytes().all(|b| b.is_ascii_hexdigit()) {
+        return None;
+    }
+    as_text(&HEXLOWER_PERMISSIVE.decode(digits.as_bytes()).ok()?)
+}
+
+fn base32(run: &str) -> Option<String> {
+    let plain = |b: u8| b.is_ascii_alphabetic() || (b'2'..=b'7').contains(&b);
+    if run.len() < 16 || !run.bytes().all(plain) {
+        return None;
+    }
+    let upper = run.to_ascii_uppercase();
+    let usable = match upper.len() % 8 {
+        1 | 3 | 6 => upper.len() - 1,
+        _ => upper.len(),
+    };
+    let mut lenient = BASE32_NOPAD.specification();
+    lenient.check_trailing_bits = false;
+    as_text(&lenient.encoding().ok()?.decode(upper.get(..usable)?.as_bytes()).ok()?)
+}
+
+/// Decodes base64 of either alphabet; whether bits are left over at the end says nothing.
+fn base64(run: &str) -> Option<String> {
+    let url_safe = run.contains(['-', '_']);
+    if url_safe && run.contains(['+', '/']) {
+        return None;
+    }
+    let mut usable = run.len();
+    if usable % 4 == 1 {
+        usable -= 1;
+    }
+    let body = run.get(..usable)?.as_bytes();
+    let encoding = if url_safe { &BASE64URL_NOPAD } else { &BASE64_NOPAD };
+    // The first quantum tells most words from encoded text, at a fraction of the cost.
+    let head = encoding.decode(body.get(..8)?).ok()?;
+    let ascii_or_utf8 = head.iter().all(|b| *b >= 0x20 || matches!(b, b'\t' | b'\n' | b'\r' | 0));
+    if !ascii_or_utf8 {
+        return None;
+    }
+    if let Ok(bytes) = encoding.decode(body) {
+        return as_text(&bytes);
+    }
+    let whole = body.len() - body.len() % 4;
+    as_text(&encoding.decode(body.get(..whole)?).ok()?)
+}

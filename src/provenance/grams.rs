@@ -1,0 +1,197 @@
+//! Samples of text for content that leaves: of each window of overlapping short pieces the one with the
+//! smallest hash (winnowing), so that any 64 characters in common share at least one sample.
+//!
+//! Eight bytes a sample, about one sample in 25 characters.
+
+use super::text::cut;
+
+/// Length of a sampled piece, in bytes of folded text.
+pub(crate) const PIECE: usize = 16;
+/// Pieces of which one is kept: `PIECE + WINDOW - 1` is the shortest run that is surely found.
+const WINDOW: usize = 49;
+/// Shortest run of folded characters that counts as content.
+pub(crate) const SHORTEST: usize = 64;
+/// Most blocks remembered for one sample.
+const MOST_BLOCKS: usize = 3;
+const BLOCK_BITS: u32 = 24;
+
+/// The samples of a text: where each starts, and its hash. Linear.
+pub(crate) fn samples(text: &str, key: u64) -> Vec<(usize, u64)> {
+    const BASE: u64 = 0x0100_0000_01b3;
+    let bytes = text.as_bytes();
+    if bytes.len() < SHORTEST {
+        return Vec::new();
+    }
+    let high = BASE.wrapping_pow(u32::try_from(PIECE).unwrap_or(16));
+    let mut rolling = 0_u64;
+    let mut found: Vec<(usize, u64)> = Vec::new();
+    // The pieces of the window that may still be its smallest, smallest first.
+    let mut row: std::collections::VecDeque<(usize, u64)> = std::collections::VecDeque::new();
+    for (at, byte) in bytes.iter().enumerate() {
+        rolling = rolling.wrapping_mul(BASE).wrapping_add(u64::from(*byte) + 1);
+        if let Some(gone) = at.checked_sub(PIECE).and_then(|gone| bytes.get(gone)) {
+            rolling = rolling.wrapping_sub((u64::from(*gone) + 1).wrapping_mul(high));
+        }
+        let Some(start) = (at + 1).checked_sub(PIECE) else { continue };
+        let hash = mix(rolling ^ key);
+        while row.back().is_some_and(|(_, last)| *last >= hash) {
+            row.pop_back();
+        }
+        row.push_back((start, hash));
+        if row.front().is_some_and(|(first, _)| first + WINDOW <= start) {
+            row.pop_front();
+        }
+        if start + 1 >= WINDOW
+            && let Some(least) = row.front()
+            && found.last() != Some(least)
+        {
+            found.push(*least);
+        }
+    }
+    found
+}
+
+fn mix(mut x: u64) -> u64 {
+    x ^= x >> 32;
+    x = x.wrapping_mul(0xd6e8_feb8_6659_fd93);
+    x ^= x >> 32;
+    x = x.wrapping_mul(0xd6e8_feb8_6659_fd93);
+    x ^ (x >> 32)
+}
+
+/// Which blocks hold which samples.
+#[derive(Debug, Default)]
+pub(crate) struct Grams {
+    slots: Vec<u64>,
+    used: usize,
+}
+
+impl Grams {
+    /// Bytes in use.
+    pub(crate) fn bytes(&self) -> usize {
+        self.slots.len() * size_of::<u64>()
+    }
+
+    fn home(&self, hash: u64) -> usize {
+        super::index::spread(hash, self.slots.len())
+    }
+
+    /// Notes a sample in a block.
+    pub(crate) fn insert(&mut self, hash: u64, block: u32) {
+        if self.used * 8 >= self.slots.len() * 7 {
+            let larger = (self.slots.len() + self.slots.len() / 2).max(1024);
+            let old = std::mem::replace(&mut self.slots, vec![0; larger]);
+            self.used = 0;
+            for slot in old {
+                if slot != 0 {
+                    self.put(slot);
+                }
+            }
+        }
+        // The block is kept plus one, so that no slot in use is zero.
+        self.put((hash >> BLOCK_BITS << BLOCK_BITS) | u64::from(block + 1) & ((1 << BLOCK_BITS) - 1));
+    }
+
+    fn put(&mut self, value: u64) {
+        let mut at = self.home(value);
+        let mut same = 0;
+        // Homes of equal samples differ by the block they carry, by less than a slot in all tables of
+        // less than 2^40 slots.
+        while let Some(slot) = self.slots.get_mut(at) {
+            if *slot == 0 {
+                *slot = value;
+                self.used += 1;
+                return;
+            }
+            if *slot >> BLOCK_BITS == value >> BLOCK_BITS {
+                same += 1;
+                if *slot == value || same >= MOST_BLOCKS {
+                    return;
+                }
+            }
+            at = if at + 1 == self.slots.len() { 0 } else { at + 1 };
+        }
+    }
+
+    /// The blocks that hold a sample.
+    pub(crate) fn find(&self, hash: u64) -> Vec<u32> {
+        let mut found = Vec::new();
+        let mut at = self.home(hash >> BLOCK_BITS << BLOCK_BITS);
+        while let Some(slot) = self.slots.get(at) {
+            if *slot == 0 || found.len() >= MOST_BLOCKS {
+                break;
+            }
+            if *slot >> BLOCK_BITS == hash >> BLOCK_BITS {
+                found.push(((slot & ((1 << BLOCK_BITS) - 1)) as u32).saturating_sub(1));
+            }
+            at = if at + 1 == self.slots.len() { 0 } else { at + 1 };
+        }
+        found
+    }
+}
+
+/// Folded text as it is compared: small letters, white space as one space.
+pub(crate) fn normal(text: &str) -> String {
+    let folded = super::fold::folded(text);
+    let mut out = String::with_capacity(folded.len());
+    let mut blank = true;
+    for c in folded.chars() {
+        if c.is_whitespace() {
+            if !blank {
+                out.push(' ');
+            }
+            blank = true;
+        } else {
+            out.push(c);
+            blank = false;
+        }
+    }
+    out
+}
+
+/// The longest common run of `ours` around a piece and `theirs`, where `theirs` holds that piece: its
+/// length in characters and its place in both.
+pub(crate) fn common(ours: &str, at: usize, theirs: &str) -> Option<(std::ops::Range<usize>, usize)> {
+    let piece = ours.as_bytes().get(at..at + PIECE)?;
+    let mut best: Option<(std::ops::Range<usize>, usize)> = None;
+    for place in memchr::memmem::find_iter(theirs.as_bytes(), piece).take(8) {
+        let (a, b) = (ours.as_bytes(), theirs.as_bytes());
+        let back =
+            a.iter().take(at).rev().zip(b.iter().take(place).rev()).take_while(|(x, y)| x == y).count();
+        let ahead = a.iter().skip(at).zip(b.iter().skip(place)).take_while(|(x, y)| x == y).count();
+        let range = at - back..at + ahead;
+        if best.as_ref().is_none_or(|(best, _)| best.len() < range.len()) {
+            best = Some((range, place - back));
+        }
+    }
+    best.filter(|(range, _)| {
+        let run = cut(ours, range.clone());
+        let long = if run.is_empty() { range.len() / 2 } else { run.chars().count() };
+        long >= SHORTEST
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sixty_four_characters_in_common_share_a_sample() {
+        let word = |n: u64| format!("{:x} ", mix(n));
+        let text: String = (0..400).map(word).collect();
+        let mut grams = Grams::default();
+        for (_, hash) in samples(&text, 7) {
+            grams.insert(hash, 5);
+        }
+        for from in (0..text.len() - 64).step_by(37) {
+            let part = format!("xx{}yy", cut(&text, from..from + 64));
+            let hit = samples(&part, 7)
+                .iter()
+                .any(|(at, hash)| grams.find(*hash) == [5] && common(&part, *at, &text).is_some());
+            assert!(hit, "{from}");
+        }
+        assert!(samples(&"q".repeat(60), 7).is_empty());
+        let density = samples(&text, 7).len() * 25;
+        assert!((text.len() / 2..text.len() * 2).contains(&density), "{density}");
+    }
+}

@@ -1,0 +1,90 @@
+//! Which blocks may hold a phrase: bit-sliced signatures of words and of pairs of neighbouring words.
+//!
+//! Each row is one bit of the signatures of 64 blocks, so a question reads a few rows for each group of
+//! blocks and ends with a mask of candidates, which are then read. There are no false negatives.
+
+/// Rows of a group: bits of one block's signature.
+const ROWS: usize = 1 << 15;
+/// Rows that each key sets.
+const KEYS: u32 = 2;
+
+/// Signatures of all blocks.
+#[derive(Debug, Default)]
+pub(crate) struct Phrases {
+    /// One group for each 64 blocks; `None` when its blocks were given up.
+    groups: Vec<Option<Vec<u64>>>,
+}
+
+impl Phrases {
+    /// Bytes in use.
+    pub(crate) fn bytes(&self) -> usize {
+        self.groups.iter().flatten().count() * ROWS * size_of::<u64>()
+    }
+
+    /// Notes a key, the fingerprint of a word or pair, in a block.
+    pub(crate) fn add(&mut self, block: u32, key: u64) {
+        let group = (block / 64) as usize;
+        while self.groups.len() <= group {
+            self.groups.push(None);
+        }
+        let Some(slot) = self.groups.get_mut(group) else { return };
+        let rows = slot.get_or_insert_with(|| vec![0; ROWS]);
+        for row in rows_of(key) {
+            if let Some(bits) = rows.get_mut(row) {
+                *bits |= 1 << (block % 64);
+            }
+        }
+    }
+
+    /// Blocks that may hold all keys, oldest first.
+    pub(crate) fn candidates(&self, keys: &[u64]) -> Vec<u32> {
+        let mut found = Vec::new();
+        for (at, rows) in self.groups.iter().enumerate() {
+            let Some(rows) = rows else { continue };
+            let mut mask = u64::MAX;
+            for row in keys.iter().flat_map(|key| rows_of(*key)) {
+                mask &= rows.get(row).copied().unwrap_or(0);
+                if mask == 0 {
+                    break;
+                }
+            }
+            while mask != 0 {
+                let base = u32::try_from(at * 64).unwrap_or(u32::MAX);
+                found.push(base + mask.trailing_zeros());
+                mask &= mask - 1;
+            }
+        }
+        found
+    }
+
+    /// Forgets groups whose blocks are all before this one.
+    pub(crate) fn give_up(&mut self, before: u32) {
+        for slot in self.groups.iter_mut().take((before / 64) as usize) {
+            *slot = None;
+        }
+    }
+}
+
+fn rows_of(key: u64) -> impl Iterator<Item = usize> {
+    (0..KEYS).map(move |nth| usize::try_from((key >> (nth * 20)) & (ROWS as u64 - 1)).unwrap_or(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn candidates_are_a_superset() {
+        let mut phrases = Phrases::default();
+        let key = |n: u64| n.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (n << 40);
+        for block in 0..200_u32 {
+            for word in 0..200 {
+                phrases.add(block, key(u64::from(block) * 1000 + word));
+            }
+        }
+        let found = phrases.candidates(&[key(137_005), key(137_006), key(137_007)]);
+        assert_eq!(found, [137]);
+        phrases.give_up(192);
+        assert!(phrases.candidates(&[key(137_005), key(137_006)]).is_empty());
+    }
+}

@@ -1,0 +1,436 @@
+//! Answering: the places a value stood in, with their evidence.
+
+use std::collections::BTreeMap;
+
+use super::atoms::{self, Class};
+use super::canon::{phone, strict_form};
+use super::engine::{Engine, is_firm};
+use super::fold::{fold, lower};
+use super::index::{Occurrence, Passage};
+use super::query::{self, Form};
+use super::take::{own_form, pair};
+use super::text::{around, cut};
+use super::{Alteration, AlterationSize, Decoding, Destination, Floor, Kind, Place, PlaceKind, Trace};
+
+/// Most places of one kind in an answer.
+const MOST_A_KIND: usize = 3;
+/// Most blocks that are read for a phrase.
+const MOST_BLOCKS: usize = 48;
+/// Most bytes between two words of a phrase.
+const WIDEST_GAP: usize = 8;
+
+/// A hit before its evidence is read.
+#[derive(Debug, Clone)]
+pub(crate) struct Hit {
+    block: u32,
+    offset: usize,
+    length: usize,
+    order: u64,
+    kind: PlaceKind,
+    whole: bool,
+    floor: Floor,
+    chain: Vec<Decoding>,
+    class: Class,
+}
+
+impl Engine {
+    /// Where a destination came from: the places it stood in, oldest first within a kind.
+    ///
+    /// `places` is empty when it was not traced, which never is a reason to allow: the value may have been
+    /// respelled in a way that nobody undoes, or been given up (`complete` is false then).
+    pub fn trace(&self, destination: &Destination) -> Trace {
+        let questions = query::questions(&destination.text, destination.kind);
+        let mut hits: Vec<Hit> = Vec::new();
+        let mut faded = false;
+        for form in &questions.forms {
+            faded |= self.answer(form, &mut hits);
+        }
+        for (phrase, chain) in &questions.phrases {
+            for hit in self.phrase(&words_of(phrase), MOST_A_KIND) {
+                hits.push(Hit { chain: chain.clone(), ..hit });
+            }
+        }
+        let strict = destination.strict.as_ref().map(super::Strict::as_str);
+        if destination.kind == Kind::Url
+            && let Some(strict) = strict
+        {
+            let form = exactly(Class::Url, strict);
+            faded |= self.answer(&form, &mut hits);
+        }
+        let own = strict.map(|strict| self.own_hits(destination.kind, strict, &hits)).unwrap_or_default();
+        hits.retain(|hit| !own.iter().any(|own| own.order == hit.order));
+        let altered = match strict {
+            Some(strict)
+                if destination.kind == Kind::Url && !hits.iter().any(|hit| hit.class == Class::Url) =>
+            {
+                self.altered(strict, &hits)
+            }
+            _ => None,
+        };
+        hits.extend(own);
+        let mut trace = Trace { places: self.places(hits, destination), altered, complete: self.complete };
+        if faded && trace.places.iter().all(|place| place.floor != Floor::Deny) {
+            trace.places.push(given_up());
+        }
+        trace
+    }
+
+    /// Whether a line of text stands in any record, as words in this order.
+    pub fn holds_text(&self, text: &str) -> bool {
+        let words = words_of(text);
+        if words.is_empty() || words.len() > 4096 {
+            return false;
+        }
+        if !self.phrase(&words, 1).is_empty() {
+            return true;
+        }
+        let view = fold(text.trim());
+        let token = atoms::token_form(&view.text);
+        let leaf = atoms::leaf_form(&view.text);
+        atoms::is_specific(&token) && self.plain.contains(self.print(Class::Token, &token))
+            || leaf.is_some_and(|leaf| self.plain.contains(self.print(Class::Leaf, &leaf)))
+    }
+
+    /// Looks one form up; says whether it was found only among what was given up.
+    fn answer(&self, form: &Form, hits: &mut Vec<Hit>) -> bool {
+        let print = self.print(form.class, &form.text);
+        let found = self.table(form.class).find(print);
+        let any = !found.is_empty();
+        for occurrence in found {
+            let hit = hit_of(occurrence, form);
+            if form.digits.as_ref().is_none_or(|digits| self.same_number(&hit, digits)) {
+                hits.push(hit);
+            }
+        }
+        let faded = if is_firm(form.class) { &self.faded_firm } else { &self.faded_plain };
+        !any && form.floor == Floor::Deny && form.digits.is_none() && faded.contains(print)
+    }
+
+    /// Whether the number at a hit is the same as one with these digits (`+` first when international): equal,
+    /// or one ends in the other, unless two country codes differ. What cannot be read again counts.
+    fn same_number(&self, hit: &Hit, digits: &str) -> bool {
+        let Some((block, _)) = self.store.passage(hit.block, hit.offset) else { return true };
+        let view = cut(&block, hit.offset..hit.offset + hit.length);
+        let folded = fold(view);
+        let Some(other) = phone::parse(&folded.text) else { return true };
+        let (ours, international) = match digits.strip_prefix('+') {
+            Some(rest) => (rest, true),
+            None => (digits, false),
+        };
+        ours == other.digits
+            || !other.international && ours.ends_with(&other.digits)
+            || !international && other.digits.ends_with(ours)
+    }
+
+    /// Own data by STRICT form. What stood in untrusted text in an earlier record is planted.
+    fn own_hits(&self, kind: Kind, strict: &str, hits: &[Hit]) -> Vec<Hit> {
+        let mut own = Vec::new();
+        self.answer(&exactly(Class::Own, &own_form(kind, strict)), &mut own);
+        let before = hits
+            .iter()
+            .filter(|hit| hit.floor == Floor::Deny)
+            .filter(|hit| matches!(hit.kind, PlaceKind::FreeText | PlaceKind::PointedText))
+            .filter_map(|hit| self.record_at(hit.order).map(|(record, _)| record))
+            .min();
+        for hit in &mut own {
+            let record = self.record_at(hit.order).map(|(record, _)| record);
+            if hit.kind == PlaceKind::OwnData && before.is_some_and(|before| Some(before) < record) {
+                hit.kind = PlaceKind::Planted;
+            }
+        }
+        own
+    }
+
+    /// Places where a row of words stands, at most `most` of each kind.
+    fn phrase_hits(
+        &self,
+        words: &[String],
+        block: u32,
+        most: usize,
+        counts: &mut BTreeMap<PlaceKind, usize>,
+    ) -> Vec<Hit> {
+        let mut hits = Vec::new();
+        let Some((text, passages)) = self.store.read(block) else { return hits };
+        for passage in passages {
+            let part = cut(&text, passage.start..passage.start + passage.length);
+            let view = fold(part);
+            let small = lower(&view.text);
+            for range in find_words(&small, words).into_iter().take(most) {
+                let exact = small.len() == view.text.len();
+                let range =
+                    if exact { view.source(range.start)..view.source(range.end) } else { 0..part.len() };
+                let offset = passage.start + range.start;
+                let order = super::index::order(block, u32::try_from(offset).unwrap_or(u32::MAX));
+                if self.is_echoed_phrase(order, words) {
+                    continue;
+                }
+                let count = counts.entry(passage.kind).or_default();
+                if *count >= most {
+                    break;
+                }
+                *count += 1;
+                hits.push(Hit {
+                    block,
+                    offset,
+                    length: range.len(),
+                    order,
+                    kind: passage.kind,
+                    whole: range.len() == part.trim().len(),
+                    floor: Floor::Deny,
+                    chain: Vec::new(),
+                    class: Class::Leaf,
+                });
+            }
+        }
+        hits
+    }
+
+    pub(crate) fn phrase(&self, words: &[String], most: usize) -> Vec<Hit> {
+        let prints: Vec<u64> = words.iter().map(|word| self.word_print(word)).collect();
+        let pairs = prints.windows(2).filter_map(|both| match both {
+            [first, second] => Some(pair(*first, *second)),
+            _ => None,
+        });
+        // Pairs say most; for a long text the first words are enough to find candidates.
+        let keys: Vec<u64> = pairs.chain(prints.iter().copied()).take(48).collect();
+        let mut hits = Vec::new();
+        let mut counts = BTreeMap::new();
+        for block in self.phrases.candidates(&keys).into_iter().take(MOST_BLOCKS) {
+            hits.extend(self.phrase_hits(words, block, most, &mut counts));
+            if counts.get(&PlaceKind::FreeText).is_some_and(|count| *count >= most) {
+                break;
+            }
+        }
+        hits
+    }
+
+    fn is_echoed_phrase(&self, order: u64, words: &[String]) -> bool {
+        let call = self.record_at(order).map_or(0, |(_, meta)| meta.call);
+        call != 0 && self.echoes.get(&call).is_some_and(|echo| echo.phrases.contains(&words.join(" ")))
+    }
+
+    /// The url read that this one is made from, when it was not read as it stands.
+    fn altered(&self, strict: &str, hits: &[Hit]) -> Option<Alteration> {
+        let forms = atoms::url_forms(strict)?;
+        let mut found = Vec::new();
+        for (class, form) in small_changes(&forms) {
+            self.answer(&exactly(class, &form), &mut found);
+            if !found.is_empty() {
+                break;
+            }
+        }
+        let size = if found.is_empty() { AlterationSize::Large } else { AlterationSize::Small };
+        if found.is_empty() {
+            let same_host =
+                |hit: &&Hit| hit.class == Class::Host && hit.floor == Floor::Deny && hit.chain.is_empty();
+            found.extend(hits.iter().filter(same_host).cloned());
+        }
+        found.sort_by_key(|hit| (hit.kind, hit.order));
+        let hit = found.into_iter().next()?;
+        Some(Alteration { of: self.place(&hit, None), size })
+    }
+
+    fn places(&self, mut hits: Vec<Hit>, destination: &Destination) -> Vec<Place> {
+        hits.sort_by_key(|hit| (hit.kind, hit.floor, hit.order, hit.class != Class::Url, hit.chain.len()));
+        hits.dedup_by(|a, b| a.order == b.order && a.kind == b.kind);
+        let mut counts: BTreeMap<PlaceKind, usize> = BTreeMap::new();
+        let mut places = Vec::new();
+        for hit in hits {
+            let count = counts.entry(hit.kind).or_default();
+            *count += 1;
+            if *count <= MOST_A_KIND {
+                places.push(self.place(&hit, Some(destination)));
+            }
+        }
+        places
+    }
+
+    fn place(&self, hit: &Hit, destination: Option<&Destination>) -> Place {
+        let (upstream, tool, call) = match self.record_at(hit.order) {
+            Some((_, meta)) => {
+                (self.name_of(meta.upstream), meta.tool.map(|tool| self.name_of(tool)), meta.call)
+            }
+            None => (String::new(), None, 0),
+        };
+        let mut place = Place {
+            kind: hit.kind,
+            floor: hit.floor,
+            upstream,
+            tool,
+            call,
+            path: String::new(),
+            range: (0, 0),
+            chain: hit.chain.clone(),
+            excerpt: String::new(),
+            exact: matches!(hit.class, Class::Own | Class::Url) && hit.chain.is_empty(),
+            whole: hit.whole,
+        };
+        if let Some((text, passage)) = self.store.passage(hit.block, hit.offset) {
+            evidence(&mut place, hit, destination, &text, passage);
+        }
+        place
+    }
+
+    pub(crate) fn name_of(&self, name: u32) -> String {
+        self.names.get(name as usize).cloned().unwrap_or_default()
+    }
+}
+
+/// Reads the evidence of a hit out of its passage.
+fn evidence(place: &mut Place, hit: &Hit, destination: Option<&Destination>, text: &str, passage: Passage) {
+    let end = (hit.offset + hit.length).min(passage.start + passage.length);
+    let span = cut(text, hit.offset..end);
+    if let Some(destination) = destination
+        && !matches!(hit.class, Class::Own | Class::Url)
+    {
+        let kind = destination.kind;
+        let is_part =
+            matches!(kind, Kind::Url | Kind::Host) && hit.class != Class::Token && hit.class != Class::Host;
+        place.exact = destination.strict.is_some()
+            && !is_part
+            && hit.chain.is_empty()
+            && strict_form(super::split::address(span), kind) == destination.strict;
+    }
+    let inside = hit.offset - passage.start + passage.offset;
+    place.range = passage.origin.unwrap_or((inside, inside + (end - hit.offset)));
+    let whole = passage.start..passage.start + passage.length;
+    let room = 200_usize.saturating_sub(span.chars().count());
+    let part = cut(text, whole.clone());
+    let local = (hit.offset - whole.start).min(part.len())..(end - whole.start).min(part.len());
+    let shown = around(part, local, room / 2, room / 2);
+    place.excerpt = cut(part, shown).chars().take(200).collect();
+    place.path = passage.path;
+    place.chain = passage.chain.into_iter().chain(hit.chain.iter().copied()).collect();
+}
+
+fn exactly(class: Class, form: &str) -> Form {
+    Form { class, text: form.to_owned(), floor: Floor::Deny, chain: Vec::new(), digits: None, is_host: false }
+}
+
+fn hit_of(occurrence: Occurrence, form: &Form) -> Hit {
+    // A host that stands under an identity key is no identity: nobody is reached by a host alone.
+    let kind = match occurrence.kind() {
+        PlaceKind::IdentityField if form.is_host => PlaceKind::FreeText,
+        kind => kind,
+    };
+    Hit {
+        block: occurrence.block(),
+        offset: occurrence.offset() as usize,
+        length: occurrence.length(),
+        order: occurrence.order(),
+        kind,
+        whole: occurrence.whole(),
+        floor: form.floor,
+        chain: form.chain.clone(),
+        class: form.class,
+    }
+}
+
+/// A place whose provenance was given up.
+fn given_up() -> Place {
+    Place {
+        kind: PlaceKind::FreeText,
+        floor: Floor::Deny,
+        upstream: String::new(),
+        tool: None,
+        call: 0,
+        path: String::new(),
+        range: (0, 0),
+        chain: Vec::new(),
+        excerpt: String::new(),
+        exact: false,
+        whole: false,
+    }
+}
+
+/// The folded words of a text.
+pub(crate) fn words_of(text: &str) -> Vec<String> {
+    lower(&fold(text).text)
+        .split(|c: char| !c.is_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .map(str::to_owned)
+        .collect()
+}
+
+/// Where a row of words stands in a small-lettered text, bounded, with little between the words.
+fn find_words(text: &str, words: &[String]) -> Vec<std::ops::Range<usize>> {
+    let Some((first, rest)) = words.split_first() else { return Vec::new() };
+    let mut found = Vec::new();
+    for start in memchr::memmem::find_iter(text.as_bytes(), first.as_bytes()) {
+        let clean = !cut(text, 0..start).chars().next_back().is_some_and(char::is_alphanumeric);
+        let mut end = start + first.len();
+        let mut whole = clean && text.is_char_boundary(end);
+        for word in rest {
+            let tail = cut(text, end..text.len());
+            let gap = tail.find(char::is_alphanumeric).unwrap_or(tail.len());
+            whole &= gap > 0 && gap <= WIDEST_GAP && cut(tail, gap..tail.len()).starts_with(word.as_str());
+            if !whole {
+                break;
+            }
+            end += gap + word.len();
+        }
+        if whole && !cut(text, end..text.len()).chars().next().is_some_and(char::is_alphanumeric) {
+            found.push(start..end);
+        }
+        if found.len() >= 8 {
+            break;
+        }
+    }
+    found
+}
+
+/// The forms of which one must have been read for a url to be a small change of it: a prefix of its path,
+/// at most three more path words of at most 16 letters, a small number, another web scheme.
+fn small_changes(forms: &atoms::UrlForms) -> Vec<(Class, String)> {
+    let mut all = vec![(Class::UrlPrefix, forms.exact.clone())];
+    if let Some(open) = &forms.open {
+        all.push((Class::UrlNumber, open.clone()));
+    }
+    let swapped = match forms.exact.split_once("://") {
+        Some(("https", rest)) => Some(format!("http://{rest}")),
+        Some(("http", rest)) => Some(format!("https://{rest}")),
+        _ => None,
+    };
+    all.extend(swapped.map(|swapped| (Class::Url, swapped)));
+    let mut base = forms.parsed.clone();
+    if let Some(query) = base.query() {
+        if !query.split('&').all(is_small_pair) || query.split('&').count() > 2 {
+            return all;
+        }
+        base.set_query(None);
+        all.push((Class::Url, base.to_string()));
+        all.push((Class::UrlPrefix, base.to_string()));
+    }
+    for _ in 0..3 {
+        let path = base.path().trim_end_matches('/').to_owned();
+        let Some((above, last)) = path.rsplit_once('/') else { break };
+        if !is_path_word(last) {
+            break;
+        }
+        for path in [format!("{above}/"), above.to_owned()] {
+            base.set_path(&path);
+            all.push((Class::Url, base.to_string()));
+            all.push((Class::UrlPrefix, base.to_string()));
+        }
+    }
+    all
+}
+
+/// `page=2`: a word and a small number.
+fn is_small_pair(pair: &str) -> bool {
+    pair.split_once('=').is_some_and(|(name, value)| {
+        !name.is_empty()
+            && name.len() <= 16
+            && name.bytes().all(|b| b.is_ascii_alphabetic() || b == b'_')
+            && value.len() <= 4
+            && value.bytes().all(|b| b.is_ascii_digit())
+    })
+}
+
+/// A path word of at most 16 letters, or a small number.
+fn is_path_word(segment: &str) -> bool {
+    let stem = segment.strip_suffix(".html").or_else(|| segment.strip_suffix(".md")).unwrap_or(segment);
+    let letters = stem.bytes().filter(|b| *b != b'-').all(|b| b.is_ascii_alphabetic());
+    let number = stem.len() <= 4 && stem.bytes().all(|b| b.is_ascii_digit());
+    !stem.is_empty() && stem.len() <= 16 && (letters || number)
+}

@@ -1,0 +1,187 @@
+//! Telephone numbers and accounts in running text: digit groups with their separators, and IBANs that
+//! end where mod 97 says.
+
+use std::ops::Range;
+
+use super::atoms::{Class, Sink};
+use super::canon::{account, phone};
+use super::text::{byte, cut};
+
+/// Most groups of digits that are read as one number.
+const MOST_GROUPS: usize = 12;
+
+/// Finds numbers in a folded text.
+pub(crate) fn numbers(text: &str, sink: &mut Sink<'_>) {
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    while at < bytes.len() {
+        let b = byte(bytes, at);
+        let clean = at == 0 || !is_word(byte(bytes, at - 1));
+        if clean && b.is_ascii_digit() {
+            at = digits(text, at, sink);
+        } else if clean && b.is_ascii_alphabetic() {
+            at = iban(text, at, sink).unwrap_or(at);
+            while is_word(byte(bytes, at)) {
+                at += 1;
+            }
+            at = at.max(1);
+        } else {
+            at += 1;
+        }
+    }
+}
+
+fn is_word(b: u8) -> bool {
+    b.is_ascii_alphanumeric() || b >= 0x80
+}
+
+/// Reads the groups from here on and returns where they end.
+fn digits(text: &str, start: usize, sink: &mut Sink<'_>) -> usize {
+    let bytes = text.as_bytes();
+    let mut groups: Vec<Range<usize>> = Vec::new();
+    let mut at = start;
+    let mut resume = start;
+    while groups.len() < MOST_GROUPS {
+        let from = at;
+        while byte(bytes, at).is_ascii_digit() {
+            at += 1;
+        }
+        if at == from {
+            break;
+        }
+        if is_word(byte(bytes, at)) {
+            // The group runs on into a word: it is no number.
+            while is_word(byte(bytes, at)) {
+                at += 1;
+            }
+            resume = at;
+            break;
+        }
+        groups.push(from..at);
+        resume = at;
+        let mut next = at;
+        while next - at < 3 && matches!(byte(bytes, next), b' ' | b'-' | b'.' | b'(' | b')' | b'/') {
+            next += 1;
+        }
+        at = next;
+        // `+44 (0)20`: the sign of a second number ends this one.
+        if byte(bytes, next) == b'+' {
+            break;
+        }
+    }
+    let (Some(first), Some(last)) = (groups.first(), groups.last()) else { return resume.max(start + 1) };
+    let plus = start > 0 && byte(bytes, start - 1) == b'+' && (start < 2 || !is_word(byte(bytes, start - 2)));
+    let from = if plus { start - 1 } else { first.start };
+    let whole = from..last.end;
+    let total: usize = groups.iter().map(ExactSizeIterator::len).sum();
+    if groups.len() > 1 && (8..=34).contains(&total) {
+        let compact: String = cut(text, whole.clone()).chars().filter(char::is_ascii_digit).collect();
+        sink(Class::Account, &compact, whole.clone());
+    }
+    if looks_like_date(text, &groups) && !plus {
+        return resume.max(start + 1);
+    }
+    one_phone(text, whole, sink);
+    if total > 15 || groups.len() > 1 {
+        // The number may stand at either end of a longer row, or be one of its groups.
+        let mut sum = 0;
+        for group in &groups {
+            sum += group.len();
+            if (9..=15).contains(&sum) && group.end < last.end {
+                one_phone(text, from..group.end, sink);
+            }
+            if group.len() >= 9 && group.len() < total {
+                one_phone(text, group.clone(), sink);
+            }
+        }
+        let mut sum = 0;
+        for group in groups.iter().rev() {
+            sum += group.len();
+            if !plus && (9..=15).contains(&sum) && group.start > first.start {
+                one_phone(text, group.start..last.end, sink);
+            }
+        }
+    }
+    resume.max(start + 1)
+}
+
+/// `2026-01-31 12` and decimal fractions are no telephone numbers.
+fn looks_like_date(text: &str, groups: &[Range<usize>]) -> bool {
+    let lengths: Vec<usize> = groups.iter().map(ExactSizeIterator::len).collect();
+    let date = matches!(lengths.as_slice(), [4, 2, 2, ..] | [2, 2, 4, ..]);
+    let separator = groups.first().map_or(0, |group| byte(text.as_bytes(), group.end));
+    date && matches!(separator, b'-' | b'/' | b'.') || lengths.len() == 2 && separator == b'.'
+}
+
+fn one_phone(text: &str, span: Range<usize>, sink: &mut Sink<'_>) {
+    let Some(number) = phone::parse(cut(text, span.clone())) else { return };
+    if number.digits.len() < 8 || (number.digits.len() == 8 && !number.international) {
+        return;
+    }
+    sink(Class::Phone, &number.digits, span.clone());
+    if let Some(tail) = tail_of(&number.digits) {
+        sink(Class::PhoneTail, tail, span);
+    }
+}
+
+/// The last nine digits.
+pub(crate) fn tail_of(digits: &str) -> Option<&str> {
+    digits.len().checked_sub(9).and_then(|from| digits.get(from..))
+}
+
+/// An IBAN from here on: groups of letters and digits, to the end that the check digits confirm,
+/// which is returned.
+fn iban(text: &str, start: usize, sink: &mut Sink<'_>) -> Option<usize> {
+    let bytes = text.as_bytes();
+    let head = bytes.get(start..start + 4).unwrap_or_default();
+    let [a, b, c, d] = head else { return None };
+    if !(a.is_ascii_alphabetic() && b.is_ascii_alphabetic() && c.is_ascii_digit() && d.is_ascii_digit()) {
+        return None;
+    }
+    let mut found = None;
+    let mut compact = String::new();
+    let mut at = start;
+    while compact.len() < 34 {
+        let now = byte(bytes, at);
+        if now.is_ascii_alphanumeric() {
+            compact.push(char::from(now.to_ascii_uppercase()));
+            at += 1;
+            let ends = !is_word(byte(bytes, at));
+            if ends && compact.len() >= 15 && account::is_iban(&compact) {
+                sink(Class::Account, &compact, start..at);
+                found = Some(at);
+            }
+        } else if matches!(now, b' ' | b'-' | b'.') && is_word(byte(bytes, at + 1)) {
+            at += 1;
+        } else {
+            break;
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, class: Class, expected: &[&str]) {
+        let mut found = Vec::new();
+        numbers(text, &mut |of, form, _| {
+            if of == class && !found.contains(&form.to_owned()) {
+                found.push(form.to_owned());
+            }
+        });
+        assert_eq!(found, expected, "{text}");
+    }
+
+    #[test]
+    fn numbers_are_bounded() {
+        check("call +1 (202) 555-0143 now", Class::Phone, &["12025550143"]);
+        check("call 020 7946 0958", Class::Phone, &["2079460958"]);
+        check("order 9912025550143777", Class::Phone, &[]);
+        check("x12025550143 12025550143y", Class::Phone, &[]);
+        check("2026-01-31 12:30, total 1,202,555.01", Class::Phone, &[]);
+        check("pay GB21 TEST 0000 0012 3456 78 now", Class::Account, &["GB21TEST00000012345678"]);
+        check("gb21test00000012345678", Class::Account, &["GB21TEST00000012345678"]);
+    }
+}

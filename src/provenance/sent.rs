@@ -1,0 +1,161 @@
+//! What the client sent: values that a result merely repeats (echoes), values that it put into an upstream
+//! (planted), and content that this upstream knows already.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::atoms::{self, Class};
+use super::engine::{Engine, Sent, Vouched};
+use super::fold::fold;
+use super::grams;
+use super::lookup::words_of;
+use super::{PlaceKind, decode};
+
+/// Calls whose echoes are remembered.
+const MOST_CALLS: usize = 64;
+/// Planted values and samples that are remembered.
+const MOST_PLANTED: usize = 1 << 18;
+
+impl Engine {
+    /// Notes what a call sends, before it is forwarded.
+    ///
+    /// What was untraced then and comes back in the result of the same call is an echo: that record makes it
+    /// neither tainted nor trusted. Unless the call was vouched for, its values are planted at the upstream.
+    pub fn sent(&mut self, sent: &Sent<'_>) {
+        let upstream = self.name(sent.upstream);
+        let mut prints = BTreeSet::new();
+        let mut phrases = BTreeSet::new();
+        for text in leaves(sent.arguments) {
+            for (class, print) in self.prints_of(text) {
+                if !self.is_untrusted(class, print) {
+                    prints.insert(print);
+                }
+                if sent.vouched == Vouched::No && !self.is_own(text) {
+                    self.plant(mixed(upstream, print));
+                }
+            }
+            if text.len() <= 512 {
+                let words = words_of(text);
+                if words.len() > 1 && self.phrase(&words, 1).is_empty() {
+                    phrases.insert(words.join(" "));
+                }
+            }
+            let normal = grams::normal(text);
+            for (_, hash) in grams::samples(&normal, self.gram_key()) {
+                if self.sent_grams.len() < MOST_PLANTED {
+                    self.sent_grams.insert(mixed(upstream, hash));
+                }
+            }
+        }
+        self.echoes.insert(sent.call, super::engine::Echo { prints, phrases });
+        while self.echoes.len() > MOST_CALLS {
+            self.echoes.pop_first();
+        }
+    }
+
+    fn plant(&mut self, print: u64) {
+        if self.planted.len() < MOST_PLANTED {
+            self.planted.insert(print);
+        } else if !self.planted.contains(&print) {
+            self.planted_all = true;
+        }
+    }
+
+    /// The fingerprints of all atoms of a text, decoded views included.
+    fn prints_of(&self, text: &str) -> Vec<(Class, u64)> {
+        let mut found = Vec::new();
+        let mut open = vec![(text.to_owned(), 0)];
+        let mut budget = text.len() * 4 + 4096;
+        while let Some((text, depth)) = open.pop() {
+            budget = budget.saturating_sub(text.len());
+            let view = fold(&text);
+            let mut sink = |class: Class, form: &str, _: std::ops::Range<usize>| {
+                found.push((class, self.print(class, form)));
+            };
+            atoms::atoms(&view.text, &mut sink);
+            atoms::whole(&view.text, &mut sink);
+            for range in super::links::absolute(&text) {
+                if let Some(forms) = atoms::url_forms(super::text::cut(&text, range)) {
+                    found.push((Class::Url, self.print(Class::Url, &forms.exact)));
+                    for prefix in &forms.prefixes {
+                        found.push((Class::UrlPrefix, self.print(Class::UrlPrefix, prefix)));
+                    }
+                    if let Some(open) = &forms.open {
+                        found.push((Class::UrlNumber, self.print(Class::UrlNumber, open)));
+                    }
+                }
+            }
+            if depth < 3 && budget > 0 {
+                open.extend(decode::derive(&text, &view.text).into_iter().map(|d| (d.text, depth + 1)));
+            }
+        }
+        found
+    }
+
+    fn is_untrusted(&self, class: Class, print: u64) -> bool {
+        self.table(class).contains(print)
+            || self.faded_firm.contains(print)
+            || self.faded_plain.contains(print)
+    }
+
+    /// Whether a value stands in own data already, so that sending it plants nothing.
+    fn is_own(&self, text: &str) -> bool {
+        super::take::own_forms(super::split::address(text), &[]).iter().any(|form| {
+            let mut own = false;
+            self.firm.probe(self.print(Class::Own, form), |occurrence| {
+                own = occurrence.kind() == PlaceKind::OwnData;
+                !own
+            });
+            own
+        })
+    }
+
+    /// Whether a call of this client put a value into this upstream.
+    pub(crate) fn is_planted(&self, upstream: u32, text: &str) -> bool {
+        if self.planted.is_empty() && !self.planted_all {
+            return false;
+        }
+        self.planted_all
+            || self
+                .prints_of(text)
+                .into_iter()
+                .any(|(_, print)| self.planted.contains(&mixed(upstream, print)))
+    }
+
+    /// Whether a whole value was sent, untraced, in the call that is being answered.
+    pub(crate) fn is_echo(&self, echo: &BTreeSet<u64>, text: &str) -> bool {
+        !echo.is_empty() && {
+            let prints = self.prints_of(text);
+            !prints.is_empty() && prints.iter().all(|(_, print)| echo.contains(print))
+        }
+    }
+
+    pub(crate) fn gram_key(&self) -> u64 {
+        self.word_print("samples")
+    }
+}
+
+pub(crate) fn mixed(upstream: u32, print: u64) -> u64 {
+    (print ^ u64::from(upstream).wrapping_mul(0x9e37_79b9_7f4a_7c15)).rotate_left(23)
+}
+
+/// All strings and keys of the arguments.
+pub(crate) fn leaves(arguments: &Value) -> Vec<&str> {
+    let mut found = Vec::new();
+    let mut open = vec![arguments];
+    while let Some(value) = open.pop() {
+        match value {
+            Value::String(text) => found.push(text.as_str()),
+            Value::Array(items) => open.extend(items),
+            Value::Object(members) => {
+                for (key, member) in members {
+                    found.push(key.as_str());
+                    open.push(member);
+                }
+            }
+            _ => {}
+        }
+    }
+    found
+}

@@ -1,0 +1,397 @@
+//! Taking in: a message becomes leaves, a leaf becomes passages, a passage becomes atoms and words in the
+//! index, each with the kind of place it stood in.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use super::atoms::{self, Class};
+use super::canon::strict_form;
+use super::decode;
+use super::engine::{Engine, Meta, Record};
+use super::fold::{View, fold, lower};
+use super::index::{Chunk, Occurrence, Passage, order};
+use super::links;
+use super::own::OwnPaths;
+use super::structure::{self, Field, FieldKind};
+use super::text::cut;
+use super::walk::{Form, walk};
+use super::{Decoding, Kind, PlaceKind};
+
+/// JSON inside text inside JSON is read this deep.
+const DEEPEST_TEXT: usize = 3;
+/// Encodings over encodings are undone this deep.
+const DEEPEST_CODE: usize = 3;
+/// Decoded views of a leaf may be so many times as long as the leaf, together.
+const MOST_DECODED: usize = 8;
+
+/// Where a leaf stands and what is known of it.
+#[derive(Clone)]
+struct Leaf<'a> {
+    path: String,
+    key: Cow<'a, str>,
+    chain: Vec<Decoding>,
+    form: Form,
+    nested: usize,
+}
+
+/// What all leaves of one record share.
+struct Frame<'a> {
+    record: &'a Record<'a>,
+    own: OwnPaths,
+    upstream: u32,
+    echo: BTreeSet<u64>,
+}
+
+/// Says the kind of place of an atom, and whether it is all of a scalar.
+type KindOf<'a> = dyn Fn(Class, &Range<usize>) -> (PlaceKind, bool) + 'a;
+
+/// A passage about to be noted.
+struct Noted<'a> {
+    chunks: &'a [Chunk],
+    /// Kind of place for a class at a part of the text, and whether that part is all of a scalar.
+    kind: &'a KindOf<'a>,
+}
+
+impl Engine {
+    /// Takes in one message. Linear in its length; what does not fit the limits is given up as
+    /// `docs/architecture.md` says.
+    pub fn record(&mut self, record: &Record<'_>) {
+        let upstream = self.name(record.upstream);
+        let tool = record.tool.map(|tool| self.name(tool));
+        let (block, offset) = self.store.end();
+        self.records.push(Meta { order: order(block, offset), upstream, tool, call: record.call });
+        let echo = match self.echoes.get(&record.call) {
+            Some(echo) if record.call != 0 => echo.prints.clone(),
+            _ => BTreeSet::new(),
+        };
+        let frame = Frame { record, own: OwnPaths::find(record.message, record.own_data), upstream, echo };
+        let mut leaves = Vec::new();
+        // A message is walked into pieces of bounded size, so that one long list does not stand in memory twice.
+        walk(record.message, &mut |trail, text, form| {
+            leaves.push((trail.path(), trail.key().unwrap_or_default().to_owned(), text.into_owned(), form));
+            if leaves.len() >= 1024 {
+                for (path, key, text, form) in leaves.drain(..) {
+                    self.leaf(
+                        &frame,
+                        &text,
+                        &Leaf { path, key: key.into(), chain: Vec::new(), form, nested: 0 },
+                    );
+                }
+            }
+        });
+        for (path, key, text, form) in leaves {
+            self.leaf(&frame, &text, &Leaf { path, key: key.into(), chain: Vec::new(), form, nested: 0 });
+        }
+        if self.bytes() > self.limits.bytes {
+            self.make_room(0);
+        }
+    }
+
+    fn leaf(&mut self, frame: &Frame<'_>, text: &str, leaf: &Leaf<'_>) {
+        let trimmed = text.trim();
+        if trimmed.is_empty() {
+            return;
+        }
+        if leaf.form == Form::Text || leaf.form == Form::Rest {
+            if leaf.nested < DEEPEST_TEXT
+                && trimmed.starts_with(['{', '[', '"'])
+                && self.json(frame, trimmed, leaf)
+            {
+                return;
+            }
+            if trimmed.contains(':') || trimmed.starts_with('-') {
+                let structure = structure::read(text);
+                if !structure.fields.is_empty() {
+                    self.structured(frame, text, leaf, &structure.fields);
+                    return;
+                }
+            }
+        }
+        self.passage(frame, text, leaf, &[]);
+    }
+
+    /// Reads a text that is JSON as leaves; `false` when it is not.
+    fn json(&mut self, frame: &Frame<'_>, text: &str, leaf: &Leaf<'_>) -> bool {
+        let mut inner = Vec::new();
+        let whole = walk(text.as_bytes(), &mut |trail, text, form| {
+            inner.push((trail.path(), trail.key().unwrap_or_default().to_owned(), text.into_owned(), form));
+        });
+        if !whole {
+            return false;
+        }
+        for (path, key, text, form) in inner {
+            let key = if key.is_empty() { leaf.key.clone() } else { key.into() };
+            let mut chain = leaf.chain.clone();
+            chain.push(Decoding::Structure);
+            let path = format!("{} » {path}", leaf.path);
+            self.leaf(frame, &text, &Leaf { path, key, chain, form, nested: leaf.nested + 1 });
+        }
+        true
+    }
+
+    fn structured(&mut self, frame: &Frame<'_>, text: &str, leaf: &Leaf<'_>, fields: &[Field]) {
+        // ORDER: values that do not stand in the text letter by letter first, so that a declared field is
+        // not found later than the text around it.
+        for field in fields.iter().filter(|field| !field.verbatim) {
+            let mut chain = leaf.chain.clone();
+            chain.push(Decoding::Structure);
+            let inner = Leaf {
+                path: format!("{} » {}", leaf.path, field.path),
+                key: field.key.as_str().into(),
+                chain,
+                form: Form::Text,
+                nested: DEEPEST_TEXT,
+            };
+            self.passage(frame, &field.text, &inner, &[]);
+        }
+        self.passage(frame, text, leaf, fields);
+    }
+
+    /// Notes one text: itself, its fields, and what it decodes to.
+    fn passage(&mut self, frame: &Frame<'_>, text: &str, leaf: &Leaf<'_>, fields: &[Field]) {
+        let free = if frame.record.pointed { PlaceKind::PointedText } else { PlaceKind::FreeText };
+        let whole = if leaf.form == Form::Text || leaf.form == Form::Number {
+            scalar_kind(&leaf.key, text)
+        } else {
+            Scalar::Plain
+        };
+        let scalars: Vec<(Range<usize>, Scalar)> = fields
+            .iter()
+            .filter(|field| field.verbatim)
+            .map(|field| (field.range.clone(), scalar_kind(&field.key, &field.text)))
+            .collect();
+        let trimmed = text.len() - text.trim_start().len()..text.trim_end().len();
+        let is_scalar = leaf.form != Form::Key && leaf.form != Form::Rest;
+        let kind = |class: Class, at: &Range<usize>| {
+            let near = scalars.partition_point(|(range, _)| range.end < at.end);
+            match scalars.get(near) {
+                Some((range, scalar)) if range.start <= at.start => (scalar.kind(class, free), range == at),
+                _ => (whole.kind(class, free), is_scalar && *at == trimmed),
+            }
+        };
+        let view = fold(text);
+        let mut chain = leaf.chain.clone();
+        if !view.is_same() {
+            chain.push(Decoding::Fold);
+        }
+        let plan = Passage {
+            start: 0,
+            length: 0,
+            offset: 0,
+            origin: None,
+            kind: whole.kind(Class::Leaf, free),
+            path: leaf.path.clone(),
+            chain: chain.clone(),
+        };
+        let chunks = self.store.push(text, &plan);
+        self.sample(text, &chunks);
+        let noted = Noted { chunks: &chunks, kind: &kind };
+        self.note(frame, text, &view, &noted);
+        self.whole(frame, text, 0, &noted);
+        if let Some(kinds) = frame.own.kinds(&leaf.path).filter(|_| leaf.form != Form::Key) {
+            self.own(frame, text, kinds, 0, &chunks);
+        }
+        for field in fields.iter().filter(|field| field.verbatim) {
+            self.whole(frame, &field.text, field.range.start, &noted);
+            if !frame.own.is_empty()
+                && let Some(kinds) = frame.own.kinds(&format!("{} » {}", leaf.path, field.path))
+            {
+                self.own(frame, &field.text, kinds, field.range.start, &chunks);
+            }
+        }
+        self.decoded(frame, text, &view, &plan, free);
+    }
+
+    /// Notes the atoms and words of a text.
+    fn note(&mut self, frame: &Frame<'_>, text: &str, view: &View<'_>, noted: &Noted<'_>) {
+        atoms::atoms(&view.text, &mut |class, form, range| {
+            let range = view.source(range.start)..view.source(range.end);
+            self.put(frame, class, form, &range, noted);
+        });
+        let absolute = links::absolute(text);
+        let bare = links::bare(text, &absolute);
+        for range in absolute.into_iter().chain(bare) {
+            if let Some(forms) = atoms::url_forms(cut(text, range.clone())) {
+                self.put(frame, Class::Url, &forms.exact, &range, noted);
+                for prefix in &forms.prefixes {
+                    self.put(frame, Class::UrlPrefix, prefix, &range, noted);
+                }
+                if let Some(open) = &forms.open {
+                    self.put(frame, Class::UrlNumber, open, &range, noted);
+                }
+            }
+        }
+        for chunk in noted.chunks {
+            if noted.chunks.len() == 1 {
+                self.words(&view.text, chunk.block);
+            } else {
+                self.words(&fold(cut(text, chunk.from..chunk.from + chunk.length)).text, chunk.block);
+            }
+        }
+    }
+
+    fn words(&mut self, folded: &str, block: u32) {
+        let mut small = std::mem::take(&mut self.lowered);
+        small.clear();
+        if folded.is_ascii() {
+            small.push_str(folded);
+            small.make_ascii_lowercase();
+        } else {
+            small.push_str(&lower(folded));
+        }
+        let mut before = None;
+        for word in small.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()) {
+            let print = self.word_print(word);
+            self.phrases.add(block, print);
+            if let Some(before) = before {
+                self.phrases.add(block, pair(before, print));
+            }
+            before = Some(print);
+        }
+        self.lowered = small;
+    }
+
+    fn whole(&mut self, frame: &Frame<'_>, text: &str, base: usize, noted: &Noted<'_>) {
+        if text.len() > 2 * atoms::LONGEST_LEAF {
+            return;
+        }
+        let view = fold(text);
+        let lead = text.len() - text.trim_start().len();
+        let range = base + lead..base + text.trim_end().len();
+        atoms::whole(&view.text, &mut |class, form, _| self.put(frame, class, form, &range, noted));
+    }
+
+    /// Notes the STRICT forms of a value in an own-data field.
+    fn own(&mut self, frame: &Frame<'_>, text: &str, kinds: &[Kind], base: usize, chunks: &[Chunk]) {
+        let planted = self.is_planted(frame.upstream, text);
+        let kind = if planted { PlaceKind::Planted } else { PlaceKind::OwnData };
+        // A client that sent the value untraced learns nothing by reading it back.
+        if self.is_echo(&frame.echo, text) {
+            return;
+        }
+        let range = base..base + text.len();
+        let noted = Noted { chunks, kind: &|_, _| (kind, true) };
+        for form in own_forms(super::split::address(text), kinds) {
+            self.put(frame, Class::Own, &form, &range, &noted);
+        }
+    }
+
+    fn put(&mut self, frame: &Frame<'_>, class: Class, form: &str, range: &Range<usize>, noted: &Noted<'_>) {
+        let print = self.print(class, form);
+        if frame.echo.contains(&print) {
+            return;
+        }
+        let at = noted.chunks.partition_point(|chunk| chunk.from <= range.start).saturating_sub(1);
+        let Some(chunk) = noted.chunks.get(at) else { return };
+        let offset = chunk.at + u32::try_from(range.start - chunk.from).unwrap_or(0);
+        let (kind, whole) = (noted.kind)(class, range);
+        self.insert(class, print, Occurrence::new(kind, whole, chunk.block, offset, range.len()));
+    }
+
+    /// Notes the decoded views of a text, and theirs.
+    fn decoded(&mut self, frame: &Frame<'_>, text: &str, view: &View<'_>, plan: &Passage, free: PlaceKind) {
+        let mut budget = text.len() * MOST_DECODED + 4096;
+        let mut seen: BTreeSet<u64> = BTreeSet::new();
+        let first = decode::derive(text, &view.text);
+        let mut open: Vec<(decode::Derived, usize, Vec<Decoding>, Range<usize>)> = first
+            .into_iter()
+            .map(|derived| {
+                let origin = view.source(derived.range.start)..view.source(derived.range.end);
+                (derived, 1, plan.chain.clone(), origin)
+            })
+            .collect();
+        while let Some((derived, depth, mut chain, origin)) = open.pop() {
+            if derived.text.len() > budget {
+                self.complete = false;
+                continue;
+            }
+            if !seen.insert(self.word_print(&derived.text)) {
+                continue;
+            }
+            budget -= derived.text.len();
+            chain.extend(derived.steps);
+            let view = fold(&derived.text);
+            if !view.is_same() {
+                chain.push(Decoding::Fold);
+            }
+            let passage = Passage {
+                origin: Some((origin.start, origin.end)),
+                kind: free,
+                chain: chain.clone(),
+                ..plan.clone()
+            };
+            let chunks = self.store.push(&derived.text, &passage);
+            let noted = Noted { chunks: &chunks, kind: &|_, _| (free, false) };
+            self.note(frame, &derived.text, &view, &noted);
+            self.whole(frame, &derived.text, 0, &noted);
+            if depth < DEEPEST_CODE {
+                for next in decode::derive(&derived.text, &view.text) {
+                    open.push((next, depth + 1, chain.clone(), origin.clone()));
+                }
+            }
+        }
+    }
+}
+
+/// The fingerprint of two neighbouring words.
+pub(crate) fn pair(first: u64, second: u64) -> u64 {
+    (first.rotate_left(17) ^ second).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
+/// The STRICT forms of an own-data value, as the index holds them, of these kinds or of all.
+pub(crate) fn own_forms(value: &str, kinds: &[Kind]) -> Vec<String> {
+    const ALL: [Kind; 10] = [
+        Kind::Email,
+        Kind::Url,
+        Kind::Host,
+        Kind::Phone,
+        Kind::Account,
+        Kind::Channel,
+        Kind::Path,
+        Kind::Repo,
+        Kind::Id,
+        Kind::Name,
+    ];
+    let vouched = |kind: &&Kind| kinds.is_empty() || kinds.contains(kind);
+    ALL.iter()
+        .filter(vouched)
+        .filter_map(|kind| strict_form(value, *kind).map(|form| own_form(*kind, form.as_str())))
+        .collect()
+}
+
+/// One STRICT form as the index holds it.
+pub(crate) fn own_form(kind: Kind, strict: &str) -> String {
+    format!("{kind:?} {strict}")
+}
+
+/// What kind of place a whole scalar under a key is, before the class of an atom in it is known.
+fn scalar_kind(key: &str, text: &str) -> Scalar {
+    match structure::field_kind(key) {
+        Some(FieldKind::Identity) if structure::is_identity(text) => Scalar::Identity,
+        Some(FieldKind::Link) if structure::is_link(text) => Scalar::Link,
+        _ => Scalar::Plain,
+    }
+}
+
+/// What a scalar is, before the class of an atom in it is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Scalar {
+    Identity,
+    Link,
+    Plain,
+}
+
+impl Scalar {
+    fn kind(self, class: Class, free: PlaceKind) -> PlaceKind {
+        let is_link = matches!(
+            class,
+            Class::Host | Class::Parent | Class::Tenant | Class::Url | Class::UrlPrefix | Class::UrlNumber
+        );
+        match self {
+            Self::Identity if !is_link => PlaceKind::IdentityField,
+            Self::Link if is_link => PlaceKind::LinkField,
+            _ => free,
+        }
+    }
+}
