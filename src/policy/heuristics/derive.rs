@@ -31,7 +31,7 @@ pub struct ArgFact {
     pub kind: Option<Kind>,
     /// Whether it says who may see or use the result (`visibility`, `private`, `type: anyone`):
     /// it carries authority like a recipient, though its values are no destinations. The gate asks
-    /// when such an argument is present with a value that widens the audience.
+    /// when [`super::widens_audience`] says that its value lets more people in.
     pub audience: bool,
     /// The rule that gave the role.
     pub rule: &'static str,
@@ -93,6 +93,7 @@ pub fn derive(tool: &ToolDescription) -> Derived {
         places: BTreeSet::new(),
     };
     around.language.code |= around.effect == Effect::Execute;
+    around.language.query |= around.effect == Effect::Execute;
     around.places = places(&args, &around);
     let facts: BTreeMap<ArgPath, ArgFact> = args
         .list
@@ -125,7 +126,8 @@ pub fn effect_of_words(name: &str) -> Option<Effect> {
 /// Which words mean a language.
 fn language(name: &[&str], description: &str) -> Language {
     let languages = ["sql", "cypher", "graphql", "sparql", "insert", "kusto", "gremlin"];
-    let named = name.iter().any(|it| languages.contains(it) || it.contains("sql") || *it == "database");
+    let named = name.iter().any(|it| languages.contains(it) || it.contains("sql") || *it == "database")
+        || name.contains(&"query") && name.iter().any(|it| among(it, "write execute run update raw"));
     let said = description
         .split(|it: char| !it.is_alphanumeric())
         .any(|it| languages.contains(&it) || it.contains("sql") || it == "mutation");
@@ -240,7 +242,7 @@ fn by_arguments(reading: &mut Reading, light: Light<'_>) {
     if reading.effect == Effect::Write && has(Signal::Permissions) {
         raise(reading, Effect::Account, &none, "permission-argument");
     }
-    let plain_change = matches!(reading.sense, Some(Sense::Change | Sense::Remove));
+    let plain_change = matches!(reading.sense, Some(Sense::Change | Sense::Remove | Sense::Write));
     if reading.effect == Effect::Write && has(Signal::Address) && !plain_change {
         raise(reading, Effect::Send, &none, "address-argument");
     }

@@ -1,7 +1,8 @@
 //! What a verb does to its object: one method a sense, each a short list of cases from the most to
 //! the least dangerous, ending in what the verb means when nothing else is known.
 //!
-//! Each case names its rule. `verbs` finds the phrase; the word rows stand in `lexicon`.
+//! Each case names its rule. `verbs` finds the phrase, the word rows stand in `lexicon`, and the verbs
+//! that lose, pay, run or change access stand in `judge_sinks`.
 
 use super::lexicon::{Sense, Strength, Thing, among, is};
 use super::signals::Signal;
@@ -9,18 +10,23 @@ use super::verbs::{Light, Phrase, Reading};
 use crate::policy::Effect;
 
 /// A judgement on its way to a [`Reading`].
-struct Verdict {
-    effect: Effect,
-    also: Vec<Effect>,
-    rule: &'static str,
+pub(super) struct Verdict {
+    /// The main effect.
+    pub(super) effect: Effect,
+    /// What it does besides.
+    pub(super) also: Vec<Effect>,
+    /// The rule.
+    pub(super) rule: &'static str,
 }
 
-fn verdict(effect: Effect, rule: &'static str) -> Verdict {
+/// A judgement without other effects.
+pub(super) fn verdict(effect: Effect, rule: &'static str) -> Verdict {
     Verdict { effect, also: Vec::new(), rule }
 }
 
 impl Verdict {
-    fn also(mut self, effect: Effect) -> Self {
+    /// Adds another effect.
+    pub(super) fn also(mut self, effect: Effect) -> Self {
         self.also.push(effect);
         self
     }
@@ -41,34 +47,34 @@ pub(super) fn judge(phrase: &Phrase<'_>, light: Light<'_>) -> Reading {
 }
 
 /// A phrase in its light.
-struct Seen<'p, 'a> {
-    phrase: &'p Phrase<'a>,
-    light: Light<'p>,
+pub(super) struct Seen<'p, 'a> {
+    pub(super) phrase: &'p Phrase<'a>,
+    pub(super) light: Light<'p>,
 }
 
 impl Seen<'_, '_> {
-    fn head(&self) -> &str {
+    pub(super) fn head(&self) -> &str {
         self.phrase.object.last().copied().unwrap_or("")
     }
 
-    fn head_is(&self, thing: Thing) -> bool {
+    pub(super) fn head_is(&self, thing: Thing) -> bool {
         is(self.head(), thing)
     }
 
-    fn any(&self, row: &str) -> bool {
+    pub(super) fn any(&self, row: &str) -> bool {
         self.phrase.object.iter().any(|it| among(it, row))
     }
 
-    fn named(&self, row: &str) -> bool {
+    pub(super) fn named(&self, row: &str) -> bool {
         self.phrase.all.iter().any(|it| among(&it.text, row))
     }
 
-    fn signal(&self, signal: Signal) -> bool {
+    pub(super) fn signal(&self, signal: Signal) -> bool {
         self.light.signals.has(signal)
     }
 
     /// Whether the object decides who gets in: access words as the thing itself, or certain ones anywhere.
-    fn touches_access(&self) -> bool {
+    pub(super) fn touches_access(&self) -> bool {
         let group_of_people = self.head() == "group" && self.named("org user iam member security permission")
             || self.head() == "group" && self.light.description.contains("iam ");
         self.head_is(Thing::Access)
@@ -76,7 +82,7 @@ impl Seen<'_, '_> {
             || group_of_people
     }
 
-    fn touches_money(&self) -> bool {
+    pub(super) fn touches_money(&self) -> bool {
         self.head_is(Thing::Money) || self.any("nft erc crypto")
     }
 
@@ -131,7 +137,7 @@ impl Seen<'_, '_> {
     }
 
     /// Whether the server says that its statements only read.
-    fn confined(&self) -> bool {
+    pub(super) fn confined(&self) -> bool {
         let text = self.light.description;
         let says = ["read-only", "read only", "readonly", "select quer", "select statement", "only select"]
             .iter()
@@ -150,6 +156,19 @@ impl Seen<'_, '_> {
         }
         if self.any("login oauth signin") && self.named("link url start begin flow") {
             return verdict(Effect::Account, "opens-login");
+        }
+        let names_after = self.phrase.all.last().is_some_and(|it| it.text != self.phrase.word);
+        if self.phrase.word == "log" && names_after && !is(self.head(), Thing::Glance) {
+            return verdict(Effect::Write, "logs-an-entry");
+        }
+        if self.phrase.word == "report"
+            && names_after
+            && self.any("bug issue problem abuse incident spam violation error")
+        {
+            return verdict(Effect::Send, "reports-to-people");
+        }
+        if self.phrase.word == "convert" && self.any("lead prospect trial deal quote") {
+            return verdict(Effect::Write, "write-verb");
         }
         if self.signal(Signal::Command)
             && self.phrase.strength == Strength::Noun
@@ -173,6 +192,9 @@ impl Seen<'_, '_> {
     }
 
     fn query(&self) -> Verdict {
+        if self.any("option dropdown checkbox radio") {
+            return verdict(Effect::Write, "touch").also(Effect::Send);
+        }
         if self.signal(Signal::Command) && !self.confined() {
             return verdict(Effect::Execute, "runs-command");
         }
@@ -195,8 +217,18 @@ impl Seen<'_, '_> {
         if self.head() == "note" && (self.signal(Signal::Tracker) || self.named("incident issue ticket")) {
             return verdict(Effect::Send, "note-in-a-tracker");
         }
+        if self.any("presigned signed public share shareable shared") && matches!(self.head(), "url" | "link")
+        {
+            return verdict(Effect::Send, "opens-a-link").also(Effect::Account);
+        }
         if self.touches_access() {
             return verdict(Effect::Account, "access-thing");
+        }
+        if self.any("checkout") {
+            return verdict(Effect::Spend, "money-thing");
+        }
+        if self.head() == "reaction" {
+            return verdict(Effect::Write, "write-verb").also(Effect::Send);
         }
         self.change_of_value()
     }
@@ -254,7 +286,7 @@ impl Seen<'_, '_> {
         {
             return verdict(Effect::Send, "commit-to-remote");
         }
-        if self.head_is(Thing::Software) && !self.any("worker function")
+        if self.head_is(Thing::Software) && !self.any("worker function") && self.phrase.word != "rename"
             || self.any("container")
             || self.named("apply")
         {
@@ -288,6 +320,15 @@ impl Seen<'_, '_> {
         }
         if self.phrase.word == "lock" && self.named("vault account user") || self.any("visibility") {
             return verdict(Effect::Account, "access-thing");
+        }
+        if matches!(self.phrase.word, "schedule" | "queue") && self.head_is(Thing::Spoken) {
+            return verdict(Effect::Send, "sends-later");
+        }
+        if matches!(self.phrase.word, "complete" | "finish") && self.touches_money() {
+            return verdict(Effect::Spend, "money-thing");
+        }
+        if self.phrase.word == "react" {
+            return made.also(Effect::Send);
         }
         if self.phrase.word == "import" && self.any("user member role permission credential") {
             return verdict(Effect::Account, "access-thing");
@@ -346,191 +387,5 @@ impl Seen<'_, '_> {
             return verdict(Effect::Execute, "runs");
         }
         verdict(Effect::Send, "send-verb")
-    }
-
-    fn remove(&self) -> Verdict {
-        if self.touches_access() {
-            return verdict(Effect::Account, "access-thing").also(Effect::Destroy);
-        }
-        let from = self.named("from");
-        if self.head_is(Thing::Attached)
-            || from && !self.any("file record row message data email event database document")
-        {
-            return verdict(Effect::Write, "takes-apart");
-        }
-        verdict(Effect::Destroy, "destroy-verb")
-    }
-
-    fn destroy(&self) -> Verdict {
-        if self.touches_access() {
-            return verdict(Effect::Account, "access-thing").also(Effect::Destroy);
-        }
-        verdict(Effect::Destroy, "destroy-verb")
-    }
-
-    fn clear(&self) -> Verdict {
-        if self.phrase.object.iter().any(|it| is(it, Thing::Stock))
-            || self.phrase.all.iter().any(|it| it.text == "all")
-        {
-            return verdict(Effect::Destroy, "empties-a-store");
-        }
-        verdict(Effect::Write, "write-verb")
-    }
-
-    fn cancel(&self) -> Verdict {
-        if self.any("subscription account plan membership") {
-            return verdict(Effect::Destroy, "ends-a-contract").also(Effect::Spend);
-        }
-        verdict(Effect::Write, "write-verb")
-    }
-
-    fn spend(&self) -> Verdict {
-        if self.phrase.strength == Strength::Noun && is(self.head(), Thing::Glance) {
-            return verdict(Effect::Read, "glance");
-        }
-        verdict(Effect::Spend, "spend-verb")
-    }
-
-    fn transfer(&self) -> Verdict {
-        if self.any("ownership owner admin") {
-            return verdict(Effect::Account, "access-thing");
-        }
-        let money = self.touches_money() || self.signal(Signal::Amount);
-        if money
-            || self.phrase.object.is_empty()
-            || self.signal(Signal::Recipient) && !self.any("file call issue")
-        {
-            return verdict(Effect::Spend, "spend-verb");
-        }
-        verdict(Effect::Write, "write-verb")
-    }
-
-    fn checkout(&self) -> Verdict {
-        if self.signal(Signal::Revision) || self.named("git branch commit repo file") {
-            return verdict(Effect::Write, "write-verb");
-        }
-        verdict(Effect::Spend, "spend-verb")
-    }
-
-    fn run(&self) -> Verdict {
-        if self.touches_money() && self.phrase.word != "run" {
-            return verdict(Effect::Spend, "money-thing");
-        }
-        if self.any("operation request") && !self.signal(Signal::Command) {
-            return verdict(Effect::Write, "vague-verb");
-        }
-        let asks = self.any("query sql select search") && self.confined();
-        let looks = is(self.head(), Thing::Report) && !self.signal(Signal::Command);
-        if asks || looks {
-            return verdict(Effect::Read, "runs-a-look");
-        }
-        verdict(Effect::Execute, "runs")
-    }
-
-    fn start(&self) -> Verdict {
-        if self.any("call") {
-            return verdict(Effect::Send, "call");
-        }
-        if self.any("oauth login auth") {
-            return verdict(Effect::Account, "opens-login");
-        }
-        if self.any("container pod service") && !self.signal(Signal::Command) {
-            return verdict(Effect::Write, "brings-software").also(Effect::Execute);
-        }
-        if self.signal(Signal::Command) || self.phrase.object.iter().any(|it| is(it, Thing::Runnable)) {
-            return verdict(Effect::Execute, "runs");
-        }
-        verdict(Effect::Write, "write-verb")
-    }
-
-    fn install(&self) -> Verdict {
-        if self.phrase.word == "apply"
-            && (self.head_is(Thing::Attached) || self.any("template filter style format theme"))
-        {
-            return verdict(Effect::Write, "write-verb");
-        }
-        if self.any("coupon discount") {
-            return verdict(Effect::Write, "write-verb");
-        }
-        if self.any("migration") {
-            return verdict(Effect::Execute, "runs-migration");
-        }
-        verdict(Effect::Write, "brings-software").also(Effect::Execute)
-    }
-
-    fn call(&self) -> Verdict {
-        if self.phrase.word == "request" && !self.named("make http api send") && !self.signal(Signal::FreeUrl)
-        {
-            if self.any("payment refund payout") {
-                return verdict(Effect::Spend, "money-thing");
-            }
-            if self.any("access permission role review") {
-                return verdict(Effect::Send, "asks-people");
-            }
-            return verdict(Effect::Write, "write-verb");
-        }
-        let calls_code =
-            self.any("service function tool api method contract lambda endpoint action model workflow");
-        if calls_code && !self.signal(Signal::FreeUrl)
-            || self.signal(Signal::ApiPath) && self.signal(Signal::HttpMethod)
-        {
-            return verdict(Effect::Execute, "calls-code");
-        }
-        if self.signal(Signal::FreeUrl) {
-            return verdict(Effect::Send, "http-request").also(Effect::Fetch);
-        }
-        if self.named("phone dial outbound") || self.signal(Signal::Address) || self.signal(Signal::Recipient)
-        {
-            return verdict(Effect::Send, "call");
-        }
-        verdict(Effect::Execute, "calls-code")
-    }
-
-    fn build(&self) -> Verdict {
-        if self.phrase.object.is_empty()
-            || self.any("image project app application container docker pipeline package site job")
-        {
-            return verdict(Effect::Execute, "runs");
-        }
-        verdict(Effect::Write, "write-verb")
-    }
-
-    fn approve(&self) -> Verdict {
-        if self.touches_money() {
-            return verdict(Effect::Spend, "money-thing");
-        }
-        if self.touches_access() || self.any("device") {
-            return verdict(Effect::Account, "access-thing");
-        }
-        if self.head_is(Thing::Runnable) && self.any("deployment migration workflow job pipeline") {
-            return verdict(Effect::Execute, "runs");
-        }
-        verdict(Effect::Write, "write-verb")
-    }
-
-    fn resolve(&self) -> Verdict {
-        if self.phrase.object.iter().any(|it| is(it, Thing::Alias)) {
-            return verdict(Effect::Read, "read-verb");
-        }
-        verdict(Effect::Write, "write-verb")
-    }
-
-    fn generic(&self) -> Verdict {
-        if self.touches_access() {
-            return verdict(Effect::Account, "access-thing");
-        }
-        if self.phrase.word != "manage" && self.touches_money() {
-            return verdict(Effect::Spend, "money-thing");
-        }
-        if self.signal(Signal::Command)
-            || self.any("migration")
-            || self.named("process terminal shell console repl")
-        {
-            return verdict(Effect::Execute, "runs-command");
-        }
-        if self.phrase.word == "take" && self.any("screenshot photo picture") {
-            return verdict(Effect::Read, "takes-a-picture");
-        }
-        verdict(Effect::Write, "vague-verb")
     }
 }

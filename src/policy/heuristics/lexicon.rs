@@ -97,13 +97,13 @@ use Strength::{Noun, Verb};
 const VERBS: &[(Sense, Strength, &str)] = &[
     (Read, Verb, "get list read search view find lookup describe show retrieve count inspect explain analyze analyse compare \
         summarize summarise diff estimate calculate compute convert validate verify detect diagnose rerank discover \
-        explore observe extract parse translate ask answer poll wait browse measure examine peek tail grep glob suggest \
+        explore observe extract parse translate ask answer wait browse measure examine peek tail grep glob suggest \
         recommend identify recognize decode encode lint simulate ping introspect enumerate visualize whoami load \
-        transcribe classify traceroute await"),
+        transcribe classify traceroute await geocode"),
     (Read, Noun, "check is has can preview help trace scan status log test rank format filter report \
-        export watch monitor select stat head screenshot snapshot access think plan evaluate render"),
+        export watch monitor stat head aggregate recall poll screenshot snapshot access think plan evaluate render"),
     (Fetch, Verb, "fetch navigate goto visit scrape crawl curl wget"),
-    (Query, Noun, "query"),
+    (Query, Noun, "query select"),
     (Create, Verb, "create add make insert generate append compose"),
     (Create, Noun, "new register open draft note record"),
     (Change, Verb, "update edit modify set patch put change upsert rotate reset configure replace rename alter enable \
@@ -114,23 +114,23 @@ const VERBS: &[(Sense, Strength, &str)] = &[
         finish snooze acknowledge toggle mkdir init initialize scale undo redo trash stash join leave unfollow transition optin optout \
         unsubscribe unpublish split lock"),
     (Write, Noun, "fork star label increment vote like follow cherrypick rollback react bookmark favorite \
-        rebase track play queue schedule backup refresh connect disconnect wake"),
+        rebase track play queue schedule backup refresh pull remember migrate connect disconnect wake"),
     (Download, Verb, "download"),
     (Upload, Verb, "upload"),
-    (Send, Verb, "send forward notify broadcast announce publish reply respond dispatch deliver tweet emit"),
-    (Send, Noun, "email message sms fax comment mention push text dm alert"),
+    (Send, Verb, "send forward notify broadcast announce publish reply respond dispatch deliver emit"),
+    (Send, Noun, "email message sms fax comment mention push text dm alert tweet"),
     (Post, Verb, "post"),
     (Submit, Verb, "submit"),
     (Share, Verb, "share"),
     (Remove, Verb, "remove"),
-    (Destroy, Verb, "delete drop purge truncate erase wipe destroy kill terminate uninstall prune expunge shred nuke \
+    (Destroy, Verb, "delete drop purge truncate erase wipe destroy kill terminate uninstall prune expunge shred nuke forget \
         obliterate empty discard"),
     (Destroy, Noun, "del trim flush"),
     (Clear, Verb, "clear clean cleanup"),
     (Cancel, Verb, "cancel abort revert"),
     (Spend, Verb, "pay buy purchase refund withdraw deposit donate sell redeem reimburse mint unstake liquidate disburse \
         remit"),
-    (Spend, Noun, "charge bid book order trade tip stake swap invoice bill reserve payout topup exercise"),
+    (Spend, Noun, "place bet charge bid book order trade tip stake swap invoice bill reserve payout topup exercise"),
     (Transfer, Verb, "transfer wire"),
     (Checkout, Noun, "checkout"),
     (Execute, Verb, "execute exec eval invoke spawn"),
@@ -141,13 +141,13 @@ const VERBS: &[(Sense, Strength, &str)] = &[
     (Call, Noun, "call dial request phone"),
     (Deploy, Verb, "deploy redeploy"),
     (Build, Noun, "build compile"),
-    (Grant, Verb, "grant revoke authorize authenticate login logout signup protect unprotect unlock ban unban kick \
+    (Grant, Verb, "grant revoke authorize authenticate login logout signup unshare protect unprotect unlock ban unban kick \
         impersonate deauthorize elevate enroll"),
     (Approve, Verb, "approve confirm accept finalize capture"),
     (Invite, Verb, "invite"),
     (Resolve, Verb, "resolve"),
     (Touch, Verb, "click type fill press hover scroll tap swipe drag"),
-    (Generic, Verb, "manage handle perform do use take control act operate process prepare"),
+    (Generic, Verb, "manage handle perform do use take sign control act operate process prepare"),
     (Generic, Noun, "action interact manager"),
 ];
 
@@ -193,15 +193,15 @@ const THINGS: &[(Thing, &str)] = &[
     (Thing::Access, "role permission policy acl member membership collaborator user credential password secret token \
         apikey accesskey sshkey deploykey oauth auth authentication authorization sso saml mfa totp login firewall \
         restriction grant ownership owner access identity security admin administrator protection allowlist whitelist \
-        blocklist visibility privacy sharing iam scope keypair passkey account invite apitoken certificate"),
+        blocklist visibility privacy sharing iam scope keypair passkey account invite apitoken certificate public private"),
     (Thing::Money, "payment refund transfer purchase charge payout checkout order subscription trade bid donation booking \
-        reservation fund money paymentlink withdrawal deposit nft erc coin crypto cryptocurrency spending tip invoice \
+        reservation fund money paymentlink withdrawal deposit nft erc coin crypto cryptocurrency spending tip invoice bet \
         transaction domainname phonenumber wallet token"),
     (Thing::Advert, "ad adset campaign budget"),
     (Thing::Runnable, "workflow pipeline job build deployment function lambda script process command code sql migration \
         macro service playbook notebook cell terminal shell program task automation action container actor query \
         statement test snippet"),
-    (Thing::Software, "container chart manifest app application package plugin extension helm deployment pod image \
+    (Thing::Software, "container chart manifest app application package plugin extension helm deployment pod \
         worker addon module"),
     (Thing::Person, "contact customer lead person people profile vendor supplier employee client patient deal company \
         organization attendee candidate subscriber prospect guest recipient record entity item row order booking reservation"),
@@ -212,7 +212,7 @@ const THINGS: &[(Thing, &str)] = &[
     (Thing::Report, "report search audit diagnostic check analysis healthcheck health benchmark lookup simulation preview \
         scan forecast estimate comparison"),
     (Thing::Glance, "status info information detail summary overview statistic stats history log version reader help doc \
-        documentation rule list metric profile health schema usage top quota balance capability config configuration issue \
+        documentation rule list metric profile health schema usage top tree direction distance matrix elevation progress quota balance capability config configuration issue \
         current self today weather forecast price diff show time date listing count inventory"),
     (Thing::Alias, "id identifier name address host hostname dns domain url library reference path handle uri symbol \
         ip module"),
@@ -267,7 +267,8 @@ const JOINED: &[(&str, &str, &str)] = &[
     ("web", "page", "webpage"), ("web", "site", "website"), ("cherry", "pick", "cherrypick"), ("top", "up", "topup"),
     ("un", "subscribe", "unsubscribe"), ("direct", "message", "dm"), ("work", "flow", "workflow"),
     ("re", "run", "rerun"), ("time", "out", "timeout"), ("make", "dir", "mkdir"),
-    ("opt", "in", "optin"), ("opt", "out", "optout"),
+    ("access", "list", "allowlist"), ("allow", "list", "allowlist"), ("white", "list", "allowlist"),
+    ("block", "list", "blocklist"), ("access", "control", "acl"), ("opt", "in", "optin"), ("opt", "out", "optout"),
 ];
 
 /// Words that end in `s` and are no plural.

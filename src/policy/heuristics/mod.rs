@@ -7,8 +7,10 @@
 //! `derive` puts them together. No rule names a server or a product, and nothing here is better than a guess:
 //! unknown verbs count as writes, annotations only restrict, and each derived fact names its rule.
 
+mod audience;
 mod derive;
 mod judge;
+mod judge_sinks;
 mod lexicon;
 mod roles;
 mod schema;
@@ -20,5 +22,6 @@ mod words;
 #[cfg(test)]
 mod tests;
 
+pub use audience::widens_audience;
 pub use derive::{ArgFact, Derived, derive, effect_of_words};
 pub use tool::{Annotations, NotATool, ToolDescription};

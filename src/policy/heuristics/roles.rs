@@ -55,7 +55,7 @@ const THINGS: &str = "table index database collection bucket namespace branch ow
     service package library image volume network job workflow environment dashboard monitor model deployment server \
     charge payment_intent dispute role policy subreddit playlist song track album video record entity object target \
     source destination conversation list label template form view field context namespace instance agent voice file \
-    article contract path session tab element selector";
+    article contract session tab element selector";
 const SELECTORS: &str = "limit offset cursor format language locale timezone region country date time timeout duration size count \
     depth mode type sort order filter query search term keyword pattern status state color priority level kind \
     strategy direction interval frequency width height scale seed temperature start end since until before after by \
@@ -192,12 +192,17 @@ fn local_path(arg: &Arg, around: &Surroundings<'_>) -> Option<Found> {
         || arg.head_in("file")
             && !arg.types.object
             && (arg.said(&["path"]) || arg.has("output config input dest destination source"));
+    let names_the_file = arg.head() == "file"
+        && arg.words.len() == 1
+        && !arg.types.object
+        && around.reading.head() == "file"
+        && matches!(around.reading.sense, Some(Sense::Read | Sense::Change | Sense::Destroy | Sense::Remove));
     let between_places = matches!(around.reading.sense, Some(Sense::Write))
         && arg.words.len() == 1
         && arg.head_in("source destination from to")
         && !arg.types.object
         && !arg.types.number;
-    (named || between_places).then(|| found(Role::Path, Some(Kind::Path), "path-word"))
+    (named || names_the_file || between_places).then(|| found(Role::Path, Some(Kind::Path), "path-word"))
 }
 
 /// What is left: amounts, things, settings and contents.
@@ -238,12 +243,14 @@ pub(super) fn names_a_thing(arg: &Arg, around: &Surroundings<'_>) -> bool {
     if arg.types.object && head != "parent" {
         return false;
     }
-    let part_of_new = around.reading.sense == Some(Sense::Create)
-        && arg.path.ends_with("[]")
-        && !arg.head_in(IDS)
-        && !arg.has(PEOPLE);
+    let several = arg.path.ends_with("[]") || arg.words.last().is_some_and(|it| it.plural);
+    let part_of_new =
+        around.reading.sense == Some(Sense::Create) && several && !arg.head_in(IDS) && !arg.has(PEOPLE);
     if part_of_new || head == "page" && arg.types.only_number() {
         return false;
+    }
+    if head == "path" {
+        return arg.first_in("url");
     }
     if head == "url" && arg.words.len() > 1 {
         return !is_free_url(arg) && !arg.has("image icon link");
@@ -257,6 +264,9 @@ pub(super) fn names_a_thing(arg: &Arg, around: &Surroundings<'_>) -> bool {
     }
     if arg.first_in("include exclude max min has is sort order filter num") {
         return false;
+    }
+    if head == "number" && arg.words.len() == 1 {
+        return true;
     }
     if head == "number" || head == "code" {
         return arg.words.len() > 1 && !arg.first_in("page max num language country currency postal zip");

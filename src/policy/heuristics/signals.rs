@@ -314,8 +314,9 @@ pub(super) fn is_command(arg: &Arg, language: Language) -> bool {
         "sql" | "cypher" | "javascript" | "shell" | "bash" | "stdin" | "sparql" | "dockerfile"
         | "entrypoint" | "js" | "python" | "graphql" | "apex" => true,
         "command" | "script" | "statement" => !arg.first_in("sub sort max num include"),
-        "code" | "expression" | "program" if one => language.code || arg.said(CODE),
+        "code" | "expression" | "program" | "function" if one => language.code || arg.said(CODE),
         "code" => arg.first_in("source js python apex script cell java sql program"),
+        "snippet" => arg.has("code script"),
         "cmdline" => one,
         "query" | "mutation" => language.query && (one || arg.first_in("sql graphql cypher")),
         _ => false,

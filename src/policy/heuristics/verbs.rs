@@ -142,10 +142,17 @@ fn phrases(name: &[Word]) -> Vec<Phrase<'_>> {
 
 fn phrase(all: &[Word], at: usize, sense: Sense, strength: Strength, api: bool) -> Phrase<'_> {
     let word = all.get(at).and_then(|it| verb_word(&it.text)).unwrap_or("");
+    // In `create_or_update_file` both verbs act on the file.
+    let joined_verb = |it: usize| {
+        let text = |at: usize| all.get(at).map_or("", |it| it.text.as_str());
+        it > 0 && among(text(it - 1), "or and") && verb(text(it)).is_some()
+    };
     let after: Vec<&str> = all
         .iter()
+        .enumerate()
         .skip(at + 1)
-        .map(|it| it.text.as_str())
+        .filter(|(it, _)| !joined_verb(*it))
+        .map(|(_, it)| it.text.as_str())
         .take_while(|it| !is_preposition(it))
         .filter(|it| !is_filler(it) && !among(it, "or and"))
         .collect();

@@ -65,6 +65,11 @@ fn pieces(name: &str) -> Vec<String> {
         if c.is_alphabetic() {
             piece.push(c);
         }
+        // `text2image` is text to image.
+        let between = |it: Option<char>| it.is_some_and(char::is_alphabetic);
+        if c == '2' && between(before) && between(after) {
+            out.push("to".to_owned());
+        }
     }
     flush(&mut piece, &mut out);
     out.truncate(NAME_WORDS);
@@ -149,6 +154,7 @@ mod tests {
         check("rm", "remove");
         check("confirm_form_alarm", "confirm form alarm");
         check("e-mail", "email");
+        check("text2image", "text to image");
         check("", "");
         check("__--__", "");
     }
