@@ -17,7 +17,7 @@ use crate::transport::{Prompt, send_prompt};
 use super::Exit;
 
 /// From the start of the process to its end, less what starting and ending take.
-const PATIENCE: Duration = Duration::from_millis(24);
+const PATIENCE: Duration = Duration::from_millis(21);
 /// Longest payload, in bytes.
 const PAYLOAD: usize = 4 * 1024 * 1024;
 

@@ -7,7 +7,7 @@ use std::io::{self, BufRead, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use crate::clients::install::{install, read_text};
-use crate::clients::known;
+use crate::clients::known::{self, Form};
 use crate::clients::locate::locate;
 use crate::clients::plan::{Plan, Request, StateOption, plan};
 use crate::clients::{HookEdit, edit};
@@ -115,6 +115,7 @@ impl Stage {
             Err(error) => return show::failed(err, &error, "nothing was changed", Exit::Config),
         };
         let taken = self.taken(&file);
+        let overridden = overridden(&file);
         let request = Request {
             file: &file,
             text: &text,
@@ -124,6 +125,7 @@ impl Stage {
             state_option: self.state_option,
             home: self.home.as_deref(),
             taken: &taken,
+            overridden: &overridden,
         };
         let plan = match plan(&request) {
             Ok(plan) => plan,
@@ -155,6 +157,9 @@ impl Stage {
     ) -> Exit {
         let _ = writeln!(out, "{} ({})", plan.known.label, show::line(&file.display().to_string()));
         describe(plan, out);
+        for note in unread_beside(file, plan) {
+            let _ = writeln!(out, "  note: {}", show::line(&note));
+        }
         let hook = plan.hook.as_ref().filter(|_| !args.no_hook);
         let hook = match hook.map(|hook| hook_change(hook, file, plan)).transpose() {
             Ok(change) => change.filter(|(_, before, after)| before != after),
@@ -223,6 +228,39 @@ impl Stage {
             .flat_map(|servers| servers.entries.into_iter().map(|(name, _)| name))
             .collect()
     }
+}
+
+/// Servers of an opencode config that `.agents/mcp.json` beside it overrides as a whole.
+fn overridden(file: &Path) -> Vec<(String, PathBuf)> {
+    let Some(folder) =
+        file.parent().filter(|_| known::by_path(file).is_some_and(|known| known.client == "opencode"))
+    else {
+        return Vec::new();
+    };
+    let other = folder.join(".agents/mcp.json");
+    let root = read_text(&other).ok().flatten().and_then(|text| edit::read(&text, Form::Jsonc).ok());
+    let names =
+        root.as_ref().and_then(|root| root.as_object()).into_iter().flat_map(|root| root.keys().cloned());
+    names.map(|name| (name, other.clone())).collect()
+}
+
+/// Servers in files near by that the client does not read.
+fn unread_beside(file: &Path, plan: &Plan) -> Vec<String> {
+    let Some(folder) = file.parent().filter(|_| plan.known.client.starts_with("claude-code")) else {
+        return Vec::new();
+    };
+    let mut notes = Vec::new();
+    for name in [".claude/settings.json", ".claude/settings.local.json"] {
+        let other = folder.join(name);
+        let root = read_text(&other).ok().flatten().and_then(|text| edit::read(&text, Form::Jsonc).ok());
+        for servers in root.iter().flat_map(|root| edit::servers(root, &[&["mcpServers"]])) {
+            let names: Vec<String> = servers.entries.into_iter().map(|(name, _)| name).collect();
+            if let Some(why) = known::not_read(&other).filter(|_| !names.is_empty()) {
+                notes.push(format!("`{}` stand in `{}`: {why}", names.join("`, `"), other.display()));
+            }
+        }
+    }
+    notes
 }
 
 /// What stays, and what a person should know.

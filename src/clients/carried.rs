@@ -17,7 +17,7 @@ use super::plan::MapPlan;
 pub(super) fn config(map: &MapPlan, from: &Path, before: Option<&str>) -> Result<String, String> {
     let names = before.map(names_of).transpose()?.unwrap_or_default();
     let mut text = match before {
-        Some(before) => with_line_end(before),
+        Some(before) => with_policies(&with_line_end(before), &map.policies)?,
         None => head(map, from),
     };
     for (name, upstream) in map.upstreams.iter().filter(|(name, _)| !names.contains(name)) {
@@ -45,12 +45,34 @@ fn head(map: &MapPlan, from: &Path) -> String {
     // A path may hold a line end, which would end the comment.
     let from: String = from.display().to_string().chars().filter(|c| !c.is_control()).collect();
     let _ = writeln!(text, "# From {from}");
-    if !map.policies.is_empty() {
-        let policies = serde_json::to_string(&map.policies).unwrap_or_default();
-        let _ = writeln!(text, "policy: {policies}");
-    }
+    text.push_str(&policy_line(&map.policies));
     text.push_str("upstreams:\n");
     text
+}
+
+/// JSON is YAML.
+fn policy_line(policies: &[Value]) -> String {
+    if policies.is_empty() {
+        return String::new();
+    }
+    format!("policy: {}\n", serde_json::to_string(policies).unwrap_or_default())
+}
+
+/// FAIL CLOSED: a rule that came with a server must not get lost on its way.
+fn with_policies(text: &str, policies: &[Value]) -> Result<String, String> {
+    let line = policy_line(policies);
+    if line.is_empty() || text.contains(&line) {
+        return Ok(text.to_owned());
+    }
+    if text.lines().any(|line| line.starts_with("policy:")) {
+        return Err(format!("its `policy` must be extended by hand with: {}", line.trim_end()));
+    }
+    match text.find("upstreams:") {
+        Some(at) => {
+            Ok(format!("{}{line}{}", text.get(..at).unwrap_or_default(), text.get(at..).unwrap_or_default()))
+        }
+        None => Err("the config has no `upstreams`".to_owned()),
+    }
 }
 
 fn with_line_end(text: &str) -> String {

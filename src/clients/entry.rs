@@ -32,8 +32,8 @@ pub enum Fate {
 pub struct Moved {
     /// The upstream in `bouncer.yaml`'s form.
     pub upstream: Value,
-    /// A policy file that the entry named.
-    pub policy: Option<String>,
+    /// Policies that come with it: files that the entry named, and rules in place of the client's own.
+    pub policies: Vec<Value>,
     /// What a person should know about it.
     pub notes: Vec<String>,
 }
@@ -51,7 +51,7 @@ pub fn fate(name: &str, entry: &Value, known: &Known, folder: &Path, project: Op
     if let Some(inner) = fields.get(WRAPPED) {
         return match fate(name, inner, known, folder, project) {
             Fate::Moves(mut moved) => {
-                moved.policy = moved.policy.or_else(|| option_of(fields, "--policy"));
+                moved.policies.extend(option_of(fields, "--policy").map(Value::String));
                 moved.notes.push("was wrapped one by one before".to_owned());
                 Fate::Moves(moved)
             }
@@ -84,7 +84,7 @@ pub fn fate(name: &str, entry: &Value, known: &Known, folder: &Path, project: Op
     if fields.contains_key("envFile") {
         return stays("it reads an `envFile`; put its variables into `env` to have it moved");
     }
-    match local(fields, known, place, project.unwrap_or(folder)) {
+    match local(name, fields, known, place, project.unwrap_or(folder)) {
         Ok(moved) => Fate::Moves(moved),
         Err(why) => stays(&why),
     }
@@ -154,7 +154,13 @@ fn remote(fields: &Map<String, Value>, place: Place<'_>) -> Result<Option<Value>
 }
 
 /// An entry that is started over stdio, in our form.
-fn local(fields: &Map<String, Value>, known: &Known, place: Place<'_>, base: &Path) -> Result<Moved, String> {
+fn local(
+    name: &str,
+    fields: &Map<String, Value>,
+    known: &Known,
+    place: Place<'_>,
+    base: &Path,
+) -> Result<Moved, String> {
     let client_only = |form: String| format!("it needs {form}, which only its client can fill in");
     let text = |value: &str| rewrite(value, place).map_err(client_only);
     let Some((command, args)) = command_of(fields) else {
@@ -211,7 +217,8 @@ fn local(fields: &Map<String, Value>, known: &Known, place: Place<'_>, base: &Pa
     {
         upstream.insert("disabled".to_owned(), Value::Bool(true));
     }
-    Ok(Moved { upstream: Value::Object(upstream), policy: None, notes })
+    let policies = approvals(name, fields, &mut notes);
+    Ok(Moved { upstream: Value::Object(upstream), policies, notes })
 }
 
 fn limits(fields: &Map<String, Value>, known: &Known, upstream: &mut Map<String, Value>) {
@@ -257,16 +264,26 @@ fn tools(fields: &Map<String, Value>, upstream: &mut Map<String, Value>, notes: 
             always.join("`, `")
         ));
     }
-    if let Some(mode) = fields.get("default_tools_approval_mode").and_then(Value::as_str) {
-        notes.push(format!("the client's approval mode `{mode}` does not reach through Bouncer any more"));
-    }
-    for (tool, settings) in fields.get("tools").and_then(Value::as_object).into_iter().flatten() {
-        if let Some(mode) = settings.get("approval_mode").and_then(Value::as_str) {
-            notes.push(format!(
-                "the client's approval mode `{mode}` for `{tool}` does not reach through Bouncer any more"
-            ));
+}
+
+/// Approval modes of a client (Codex) as a policy: what it asked about, Bouncer asks about. What it
+/// let through is decided call by call, so nothing is taken over from that.
+fn approvals(name: &str, fields: &Map<String, Value>, notes: &mut Vec<String>) -> Vec<Value> {
+    let mut tools = Map::new();
+    let mut take = |tool: &str, mode: Option<&Value>| match mode.and_then(Value::as_str) {
+        Some("prompt" | "untrusted" | "on-request" | "writes") => {
+            tools.insert(format!("{name}.{tool}"), json!({"at_least": "ask"}));
         }
+        Some(mode) => notes.push(format!(
+            "the client's approval mode `{mode}` for `{tool}` is not taken over: Bouncer decides call by call"
+        )),
+        None => {}
+    };
+    take("*", fields.get("default_tools_approval_mode"));
+    for (tool, settings) in fields.get("tools").and_then(Value::as_object).into_iter().flatten() {
+        take(tool, settings.get("approval_mode"));
     }
+    if tools.is_empty() { Vec::new() } else { vec![json!({"tools": tools})] }
 }
 
 /// Packages that a package runner takes in whatever version there is.
@@ -373,6 +390,17 @@ mod tests {
         stays("cursor", &json!({"command": "a", "envFile": ".env"}), "envFile");
         stays("cursor", &json!({"args": []}), "no `command`");
         stays("cursor", &json!("npx"), "not an object");
+    }
+
+    #[test]
+    fn what_the_client_asked_about_bouncer_asks_about() {
+        let entry = json!({"command": "a", "default_tools_approval_mode": "approve",
+            "tools": {"click": {"approval_mode": "prompt"}, "read": {"approval_mode": "approve"}}});
+        let Fate::Moves(moved) = fate("pw", &entry, known("codex"), Path::new("/h"), None) else {
+            panic!("it moves");
+        };
+        assert_eq!(moved.policies, [json!({"tools": {"pw.click": {"at_least": "ask"}}})]);
+        assert_eq!(moved.notes.len(), 2);
     }
 
     #[test]

@@ -350,6 +350,7 @@ mod tests {
                 state_option: StateOption::Named,
                 home: None,
                 taken: &[],
+                overridden: &[],
             };
             let plan = plan(&request).expect("a plan");
             let hook = plan.hook.as_ref().filter(|_| hook);

@@ -32,6 +32,8 @@ pub struct Request<'a> {
     pub home: Option<&'a Path>,
     /// Names that our entry may not have, because they are taken in a file that this one overrides.
     pub taken: &'a [String],
+    /// Servers that another file of the client overrides, each with that file: they stay.
+    pub overridden: &'a [(String, PathBuf)],
 }
 
 /// Whether the command lines that are written name the state folder.
@@ -73,8 +75,8 @@ pub struct MapPlan {
     pub originals: Vec<(String, Value)>,
     /// The upstreams that the config gets, in its own form; remote ones too, which stay.
     pub upstreams: Vec<(String, Value)>,
-    /// Policy files that the entries named.
-    pub policies: Vec<String>,
+    /// Policies for the config: paths of files, and rules.
+    pub policies: Vec<Value>,
     /// Whether our entry is in the file already.
     pub installed: bool,
 }
@@ -202,9 +204,17 @@ fn sort_out(
                 installed_config = Some(PathBuf::from(config));
             }
             _ if !chosen => {}
-            Fate::Moves(Moved { upstream, policy, notes }) => {
+            _ if request.overridden.iter().any(|(overridden, _)| overridden == name) => {
+                let by = request.overridden.iter().find(|(overridden, _)| overridden == name);
+                let by = by.map(|(_, file)| file.display().to_string()).unwrap_or_default();
+                plan.stays.push((
+                    name.clone(),
+                    format!("`{by}` has a server of this name, which is the one that counts"),
+                ));
+            }
+            Fate::Moves(Moved { upstream, policies: with, notes }) => {
                 plan.notes.extend(notes.into_iter().map(|note| format!("{name}: {note}")));
-                policies.extend(policy);
+                policies.extend(with);
                 originals.push((name.clone(), value.clone()));
                 upstreams.push((name.clone(), upstream));
             }
@@ -375,6 +385,7 @@ mod tests {
             state_option: StateOption::Default,
             home: Some(Path::new("/home/u")),
             taken: &[],
+            overridden: &[],
         })
     }
 
