@@ -49,6 +49,9 @@ pub(super) enum Command {
     Init(InitArgs),
     /// Take Bouncer out of a client's config again, byte for byte where nobody changed it since.
     Restore(RestoreArgs),
+    /// Check policy files, show what they make of a tool, print their schema. Starts no server.
+    #[command(subcommand)]
+    Policy(PolicyCommand),
     /// Hand the user's prompt to Bouncer: what the hook of a client runs.
     ///
     /// CLIENT is claude-code, cursor, codex, gemini, copilot, windsurf or user-prompt. Reads the hook's
@@ -76,4 +79,57 @@ pub(super) struct RunArgs {
     /// The audit log [default: audit.jsonl in the state folder].
     #[arg(long, value_name = "FILE")]
     pub(super) audit: Option<PathBuf>,
+}
+
+/// The commands on policies.
+#[derive(Debug, Subcommand)]
+pub(super) enum PolicyCommand {
+    /// Check policy files and show every problem with its line and column.
+    ///
+    /// Ends with exit code 3 when one does not load. Example: `bouncer policy verify policy.yaml`.
+    Verify {
+        /// Policy files.
+        #[arg(required = true, value_name = "FILE")]
+        files: Vec<PathBuf>,
+    },
+    /// Show what all layers together make of a tool, and who said which part.
+    ///
+    /// Example: `bouncer policy show mail.send_email --config bouncer.yaml`.
+    Show(ShowArgs),
+    /// Print the JSON Schema of a kind of file, for editors.
+    Schema {
+        /// Which kind of file.
+        #[arg(value_enum, default_value = "policy")]
+        of: SchemaOf,
+    },
+}
+
+/// The arguments of `policy show`.
+#[derive(Debug, Clone, clap::Args)]
+pub(super) struct ShowArgs {
+    /// The tool, as `upstream.tool` or `tool`.
+    pub(super) tool: String,
+    /// A policy file, after those that the config names; may be given several times.
+    #[arg(long, value_name = "FILE")]
+    pub(super) policy: Vec<PathBuf>,
+    /// The config that names the upstream and policies.
+    #[arg(long, value_name = "FILE")]
+    pub(super) config: Option<PathBuf>,
+    /// A file with a `tools/list` result that describes the tool; without it only its name is known.
+    #[arg(long, value_name = "FILE")]
+    pub(super) tools: Option<PathBuf>,
+    /// Print JSON.
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+/// The kinds of file that have a schema.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum SchemaOf {
+    /// A policy.
+    Policy,
+    /// A bouncer.yaml.
+    Config,
+    /// A pack.
+    Pack,
 }

@@ -9,6 +9,7 @@ mod demo_servers;
 mod exit;
 mod hook;
 mod init;
+mod policy;
 mod restore;
 mod run;
 mod show;
@@ -43,6 +44,7 @@ pub fn main() -> std::process::ExitCode {
         Command::Init(args) => init::init(&args, &mut out(), &mut io::stderr()),
         Command::Restore(args) => restore::restore(&args, &mut out(), &mut io::stderr()),
         Command::Hook { arguments } => hook::hook(&arguments),
+        Command::Policy(command) => policy::policy(command, &mut out(), &mut io::stderr()),
         Command::Classify { files } => classify::classify(&files, &mut out(), &mut io::stderr()),
     }
     .into()

@@ -3,9 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crate::pack::raw::names;
 use crate::pack::{Checker, Diagnostic, Entry, Node, PolicySource, Value, parse_jsonc, parse_yaml, quoted};
 
 use super::expand::{Dialect, Variables};
+use super::raw;
 use super::upstream::{Read, Skipped, UpstreamConfig, read, resolve};
 
 /// A config that loaded.
@@ -77,7 +79,6 @@ pub enum PinMode {
     Off,
 }
 
-const KEYS: [&str; 5] = ["upstreams", "policy", "list_wait", "limits", "pins"];
 const LIST_WAIT: Duration = Duration::from_secs(4);
 
 /// Reads and checks a config file.
@@ -136,8 +137,9 @@ pub fn parse(
         client(&root, key, &absolute, env, &mut check)
     } else {
         let help = "a config has `upstreams:`; a client file has `mcpServers` or `servers`";
-        for entry in root.entries().iter().filter(|e| !KEYS.contains(&e.key.as_str())).take(8) {
-            check.unknown_key(entry, "in the config", &KEYS);
+        let known = names(raw::FILE);
+        for entry in root.entries().iter().filter(|e| !known.contains(&e.key.as_str())).take(8) {
+            check.unknown_key(entry, "in the config", &known);
         }
         check.error(root.at, "no upstreams in the config", help);
         None
@@ -185,7 +187,7 @@ fn own(
             }
             "limits" => config.limits = limits(&entry.value, check),
             "pins" => config.pins = pins(&entry.value, check),
-            _ => check.unknown_key(entry, "in the config", &KEYS),
+            _ => check.unknown_key(entry, "in the config", &names(raw::FILE)),
         }
     }
     Some(config)
@@ -245,7 +247,7 @@ fn limits(node: &Node, check: &mut Checker) -> Limits {
         match entry.key.as_str() {
             "message_bytes" => limits.message = bytes(entry, check).unwrap_or(limits.message),
             "history_bytes" => limits.history = bytes(entry, check).unwrap_or(limits.history),
-            _ => check.unknown_key(entry, "in `limits`", &["message_bytes", "history_bytes"]),
+            _ => check.unknown_key(entry, "in `limits`", &names(raw::LIMITS)),
         }
     }
     limits

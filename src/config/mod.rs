@@ -6,6 +6,7 @@
 
 mod expand;
 mod load;
+pub mod raw;
 mod state;
 mod upstream;
 

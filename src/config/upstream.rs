@@ -11,7 +11,10 @@ use std::time::Duration;
 use crate::pack::{Checker, Entry, Node, Position, Value, quoted};
 use crate::policy::{Locality, UpstreamIdentity};
 
+use crate::pack::raw::names;
+
 use super::expand::{Dialect, Failure, Variables, expand};
+use super::raw;
 
 /// An MCP server that Bouncer starts.
 #[derive(Clone, PartialEq, Eq)]
@@ -115,25 +118,6 @@ impl fmt::Debug for UpstreamConfig {
     }
 }
 
-/// The keys of an upstream in `bouncer.yaml`.
-pub(super) const KEYS: [&str; 15] = [
-    "command",
-    "args",
-    "env",
-    "cwd",
-    "prefix",
-    "start_timeout",
-    "call_timeout",
-    "pack",
-    "inherit_env",
-    "tools",
-    "local",
-    "disabled",
-    "type",
-    "url",
-    "headers",
-];
-
 /// What became of an entry.
 pub(super) enum Read {
     Upstream(Box<UpstreamConfig>),
@@ -168,8 +152,9 @@ pub(super) fn read(entry: &Entry, folder: &Path, variables: Variables<'_>, check
         return skipped(format!("{remote}; only servers started over stdio are proxied so far"));
     }
     if own {
-        for field in fields.iter().filter(|f| !KEYS.contains(&f.key.as_str())) {
-            check.unknown_key(field, &format!("for {what}"), &KEYS);
+        let known = names(raw::UPSTREAM);
+        for field in fields.iter().filter(|f| !known.contains(&f.key.as_str())) {
+            check.unknown_key(field, &format!("for {what}"), &known);
         }
     }
     let mut reader = Reader { what: &what, variables, check, client_only: None, broken: false };
@@ -411,7 +396,7 @@ impl Reader<'_> {
                     filter.deny = self.note(names).unwrap_or_default();
                 }
                 _ => {
-                    self.check.unknown_key(entry, &format!("in {name}"), &["allow", "deny"]);
+                    self.check.unknown_key(entry, &format!("in {name}"), &names(raw::TOOLS));
                     self.broken = true;
                 }
             }

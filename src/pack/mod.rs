@@ -8,6 +8,7 @@ mod entry;
 mod jsonc;
 mod load;
 pub mod raw;
+mod schema;
 mod tree;
 
 pub use builtin::{SHIPPED, Shipped, builtin_packs};
@@ -16,4 +17,5 @@ pub use compile::{compile_pack, compile_policy, compile_policy_node};
 pub use diagnostic::{Diagnostic, Position, Severity, nearest, quoted};
 pub use jsonc::{MAX_JSON_BYTES, parse_jsonc};
 pub use load::{PolicySource, load_policy, read_policy, refuse_all};
+pub use schema::{file_schema, in_words, policy_schema};
 pub use tree::{Entry, MAX_YAML_BYTES, Node, Value, parse_yaml};

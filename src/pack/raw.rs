@@ -31,8 +31,20 @@ pub enum Shape {
     PerArgument(&'static Shape),
     /// A mapping with the keys.
     Record(&'static [Key]),
-    /// A mapping from tool to the shape.
-    PerTool(&'static Shape),
+    /// A mapping from a name (a tool, an upstream) to the shape.
+    PerName(&'static Shape),
+    /// A number.
+    Number,
+    /// A span of time: seconds, or a number with `ms`, `s` or `m`.
+    Duration,
+    /// A size: bytes, or a number with `K`, `M` or `G`.
+    Size,
+    /// A mapping from name to string.
+    TextMap,
+    /// The word, or a list of strings.
+    WordOrTexts(&'static str),
+    /// A policy file, a policy written out, or a list of both.
+    Policies,
     /// A whole number or the word `unlimited`.
     Allowance,
     /// A list of strings, numbers and booleans.
@@ -59,7 +71,8 @@ pub const KINDS: &[&str] =
 /// What a cell may be changed to, and a tool be held to.
 pub const OUTCOMES: &[&str] = &["ask", "deny"];
 
-const fn key(name: &'static str, shape: Shape, meaning: &'static str) -> Key {
+/// A row of a table.
+pub const fn key(name: &'static str, shape: Shape, meaning: &'static str) -> Key {
     Key { name, shape, meaning }
 }
 
@@ -71,8 +84,8 @@ pub const PATH_KEYS: &[Key] = &[
 
 /// The keys of `ranges` for one argument.
 pub const RANGE_KEYS: &[Key] = &[
-    key("min", Shape::Count, "The least number allowed."),
-    key("max", Shape::Count, "The greatest number allowed."),
+    key("min", Shape::Number, "The least number allowed."),
+    key("max", Shape::Number, "The greatest number allowed."),
 ];
 
 /// The keys of an argument's role when written as a mapping.
@@ -135,17 +148,17 @@ pub const ENTRY: &[Key] = &[
 pub const FILE: &[Key] = &[
     key(
         "tools",
-        Shape::PerTool(&Shape::Record(ENTRY)),
+        Shape::PerName(&Shape::Record(ENTRY)),
         "The entries, by `tool` or `upstream.tool`, with `*`.",
     ),
     key(
         "own_data",
-        Shape::PerTool(&Shape::Directories),
+        Shape::PerName(&Shape::Directories),
         "JSON paths of the user's own directories in results, by `upstream.tool`.",
     ),
     key("trusted_destinations", Shape::Texts, "Destinations that every tool may use without a question."),
     key("local", Shape::Texts, "Upstreams that keep what they are given on this machine."),
-    key("budgets", Shape::PerTool(&Shape::Allowance), "How many calls a session may make, by tool."),
+    key("budgets", Shape::PerName(&Shape::Allowance), "How many calls a session may make, by tool."),
 ];
 
 /// The keys of a pack.
@@ -156,8 +169,8 @@ pub const PACK: &[Key] = &[
     key("programs", Shape::Texts, "Programs it is about."),
     key("hosts", Shape::Texts, "Hosts of remote servers it is about."),
     key("local", Shape::Boolean, "`true`: the server keeps what it is given on this machine."),
-    key("tools", Shape::PerTool(&Shape::Record(ENTRY)), "The entries."),
-    key("own_data", Shape::PerTool(&Shape::Directories), "JSON paths of directories no outsider can write."),
+    key("tools", Shape::PerName(&Shape::Record(ENTRY)), "The entries."),
+    key("own_data", Shape::PerName(&Shape::Directories), "JSON paths of directories no outsider can write."),
 ];
 
 /// The names in a table.

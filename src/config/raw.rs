@@ -1,0 +1,55 @@
+//! The keys of `bouncer.yaml`: every name a person can write, with what it means. The checker, the
+//! reference and the JSON Schema are made from these tables.
+
+use crate::pack::raw::{Key, Shape, key};
+
+/// The keys of the file.
+pub const FILE: &[Key] = &[
+    key("upstreams", Shape::PerName(&Shape::Record(UPSTREAM)), "The servers to stand in for, by name."),
+    key(
+        "policy",
+        Shape::Policies,
+        "Policy files, beside this one, or a policy written out; later ones are on top.",
+    ),
+    key("list_wait", Shape::Duration, "How long `tools/list` waits for servers that are starting; 4 s."),
+    key("limits", Shape::Record(LIMITS), "What is refused or given up, and when."),
+    key("pins", Shape::Word(PINS), "What a tool that changed since it was first seen means; `enforce`."),
+];
+
+/// The keys of one upstream.
+pub const UPSTREAM: &[Key] = &[
+    key("command", Shape::Text, "The program that starts the server."),
+    key("args", Shape::Texts, "Its arguments."),
+    key("env", Shape::TextMap, "Variables that are set for it."),
+    key("cwd", Shape::Text, "The folder it runs in; relative ones are beside this file."),
+    key(
+        "prefix",
+        Shape::Text,
+        "What stands before `__` in the names clients see; the upstream's name. `\"\"` for the bare names.",
+    ),
+    key("start_timeout", Shape::Duration, "How long it may take to start."),
+    key("call_timeout", Shape::Duration, "How long a call may take."),
+    key("pack", Shape::Text, "The pack that is this server's; `none` binds none."),
+    key("inherit_env", Shape::WordOrTexts("all"), "Variables it inherits beside the harmless ones."),
+    key("tools", Shape::Record(TOOLS), "Which of its tools exist for clients."),
+    key("local", Shape::Boolean, "`true`: it keeps what it is given on this machine."),
+    key("disabled", Shape::Boolean, "`true`: it is not started."),
+    key("type", Shape::Text, "The transport; `stdio`."),
+    key("url", Shape::Text, "The url of a remote server; not proxied yet, reported and skipped."),
+    key("headers", Shape::TextMap, "The headers of a remote server."),
+];
+
+/// The keys of `tools`.
+pub const TOOLS: &[Key] = &[
+    key("allow", Shape::Texts, "Only these, with `*`."),
+    key("deny", Shape::Texts, "Not these, with `*`, whatever `allow` says."),
+];
+
+/// The keys of `limits`.
+pub const LIMITS: &[Key] = &[
+    key("message_bytes", Shape::Size, "The longest message on a wire; 64M."),
+    key("history_bytes", Shape::Size, "The history that values are traced in; 64M."),
+];
+
+/// The words of `pins`.
+pub const PINS: &[&str] = &["warn", "enforce", "off"];
