@@ -51,6 +51,21 @@ pub(crate) enum Class {
     Own,
 }
 
+impl Class {
+    /// Whether an atom is all of a value, and not only near it like the host of a url.
+    pub(crate) fn is_value(self) -> bool {
+        !matches!(
+            self,
+            Self::Host
+                | Self::Parent
+                | Self::MailDomain
+                | Self::PhoneTail
+                | Self::UrlPrefix
+                | Self::UrlNumber
+        )
+    }
+}
+
 /// Receives atoms: class, LOOSE form, place in the text.
 pub(crate) type Sink<'a> = dyn FnMut(Class, &str, Range<usize>) + 'a;
 
@@ -99,9 +114,9 @@ pub(crate) fn whole(text: &str, sink: &mut Sink<'_>) {
 /// The LOOSE form of a whole leaf; `None` where it says nothing: short and without a digit, or generic.
 pub(crate) fn leaf_form(text: &str) -> Option<String> {
     let form = lower(&super::text::squeeze(text));
-    let form = form.strip_prefix(['#', '@']).map_or(form.as_str(), |rest| rest);
-    (form.chars().count() >= 6 && !is_generic(form) && form.contains(char::is_alphanumeric))
-        .then(|| form.to_owned())
+    let form = form.strip_prefix(['#', '@']).unwrap_or(&form);
+    let long = form.chars().count() >= 6 && !is_generic(form) && form.contains(char::is_alphanumeric);
+    (long || form.bytes().any(|b| b.is_ascii_digit())).then(|| form.to_owned())
 }
 
 /// Words that name no particular place, however they stand.

@@ -25,6 +25,8 @@ mod own;
 mod query;
 mod secret;
 mod sent;
+#[cfg(test)]
+mod session_tests;
 mod split;
 mod structure;
 mod take;

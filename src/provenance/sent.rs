@@ -31,7 +31,7 @@ impl Engine {
                 if !self.is_untrusted(class, print) {
                     prints.insert(print);
                 }
-                if sent.vouched == Vouched::No && !self.is_own(text) {
+                if sent.vouched == Vouched::No && class.is_value() && !self.is_own(text) {
                     self.plant(mixed(upstream, print));
                 }
             }
@@ -120,7 +120,7 @@ impl Engine {
             || self
                 .prints_of(text)
                 .into_iter()
-                .any(|(_, print)| self.planted.contains(&mixed(upstream, print)))
+                .any(|(class, print)| class.is_value() && self.planted.contains(&mixed(upstream, print)))
     }
 
     /// Whether a whole value was sent, untraced, in the call that is being answered.
