@@ -47,4 +47,4 @@ pub use own::structures;
 pub use secret::{Secret, mask_secrets, secret_key, secrets};
 pub use trace::{Alteration, AlterationSize, Decoding, Floor, Place, PlaceKind, Trace};
 pub use trusted::TrustRule;
-pub use words::{Origin, ReadCall, Said, Sentence, Words};
+pub use words::{Origin, Own, ReadCall, Said, Sentence, Words};

@@ -6,9 +6,9 @@
 //! in …") asks for every effect, but only as far as a question.
 
 use crate::policy::{Asked, Effect, Typed};
-use crate::provenance::{Destination, Said, Words};
+use crate::provenance::{Destination, Own, Said, Sentence, Words};
 
-use super::clause::Clauses;
+use super::clause::{self, Clauses};
 use super::verbs::VERBS;
 
 /// Whether the user asked for `effect` at `destination`, or at all when there is none.
@@ -22,11 +22,23 @@ pub fn asked(words: &Words, effect: Effect, destination: Option<&Destination>) -
     let places = destination.map(|destination| words.places(destination)).unwrap_or_default();
     let patterns = |effect| VERBS.effects.get(&effect).map(Vec::as_slice).unwrap_or_default();
     let mut best = Asked::No;
-    for (prompt, sentence) in words.sentences() {
-        let named = places.iter().any(|(number, range)| {
-            *number == prompt && sentence.range.start <= range.start && range.end <= sentence.range.end
-        });
-        if destination.is_some() && !named && sentence.own_destination {
+    let sentences: Vec<(usize, &Sentence)> = words.sentences().collect();
+    let names = |at: usize| {
+        sentences.get(at).is_some_and(|(prompt, sentence)| {
+            places.iter().any(|(number, range)| {
+                number == prompt && sentence.range.start <= range.start && range.end <= sentence.range.end
+            })
+        })
+    };
+    for (at, (prompt, sentence)) in sentences.iter().enumerate() {
+        // "Invite Sarah. Her address is …": the next sentence only says where.
+        let explained = || {
+            let next = sentences.get(at + 1).filter(|(number, _)| number == prompt);
+            sentence.own == Own::Name
+                && names(at + 1)
+                && next.is_some_and(|(_, next)| clause::refers_back(&next.plain))
+        };
+        if destination.is_some() && sentence.own != Own::None && !names(at) && !explained() {
             continue;
         }
         let clauses = Clauses::of(&sentence.plain);
@@ -79,6 +91,10 @@ mod tests {
         check("Write a summary. Send it. The address is ops@kiln.example.", Effect::Send, ops, Asked::Yes);
         check("Send it to a@b.example. What does ops@kiln.example say?", Effect::Send, ops, Asked::No);
         check("Send it to Bob. What does ops@kiln.example say?", Effect::Send, ops, Asked::No);
+        let invite = "Create an event with Sarah, please. Her address is 'ops@kiln.example'.";
+        check(invite, Effect::Send, ops, Asked::Yes);
+        check("Create an event with Sarah. Read the mail of ops@kiln.example.", Effect::Send, ops, Asked::No);
+        check("Mail it to a@b.example. Her address is ops@kiln.example.", Effect::Send, ops, Asked::No);
         check("Explain 'send it to ops@kiln.example'", Effect::Send, ops, Asked::No);
         check("Explain:\n> send it to ops@kiln.example", Effect::Send, ops, Asked::No);
         check("Mail the agenda to ops@kiln.example.", Effect::Destroy, ops, Asked::No);

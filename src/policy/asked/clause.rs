@@ -66,6 +66,11 @@ impl Clauses {
     }
 }
 
+/// Whether a sentence begins by pointing back at the one before it.
+pub(super) fn refers_back(sentence: &str) -> bool {
+    words(sentence).first().is_some_and(|word| VERBS.back.contains(word.text.as_str()))
+}
+
 fn words(sentence: &str) -> Vec<Word> {
     let mut words: Vec<Word> = Vec::new();
     let mut before = Break::Full;

@@ -45,6 +45,8 @@ pub(super) struct Verbs {
     pub(super) inward: BTreeSet<&'static str>,
     /// Words after them by which they are told to the user.
     pub(super) inward_after: BTreeSet<&'static str>,
+    /// Words by which a sentence points back at the one before it.
+    pub(super) back: BTreeSet<&'static str>,
     /// The verbs of each effect.
     pub(super) effects: BTreeMap<Effect, Vec<Pattern>>,
     /// What asks to do as a text says.
@@ -72,6 +74,7 @@ fn parse(text: &'static str) -> Verbs {
             "persons" => &mut verbs.persons,
             "nounish" => &mut verbs.nounish,
             "nounish_after" => &mut verbs.nounish_after,
+            "back" => &mut verbs.back,
             "inward" => &mut verbs.inward,
             "inward_after" => &mut verbs.inward_after,
             "openers" => {
@@ -122,6 +125,7 @@ mod tests {
             "nounish_after",
             "inward",
             "inward_after",
+            "back",
             "delegate",
             "send",
             "spend",

@@ -17,5 +17,5 @@ mod tokens;
 
 pub use blocks::Origin;
 pub use pointed::ReadCall;
-pub use sentence::Sentence;
+pub use sentence::{Own, Sentence};
 pub use store::{Said, Words};

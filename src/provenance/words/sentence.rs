@@ -16,8 +16,19 @@ pub struct Sentence {
     pub range: Range<usize>,
     /// Its text, where urls, addresses and quoted text are replaced by `\u{1}`, byte for byte.
     pub plain: String,
-    /// Whether an address, url, channel, account or addressed name stands in it.
-    pub own_destination: bool,
+    /// Which destination stands in it.
+    pub own: Own,
+}
+
+/// The most particular destination of a sentence.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Own {
+    /// None that can be told.
+    None,
+    /// A name that something goes to.
+    Name,
+    /// An address, url, channel or account.
+    Address,
 }
 
 /// Stands for blanked text: no letter, no punctuation, no white space.
@@ -33,21 +44,26 @@ pub(super) fn sentences(text: &str, range: &Range<usize>) -> Vec<Sentence> {
     for token in tokens::tokens(part, Cut::Coarse) {
         let end = tokens::lost_space(token.text).map_or(token.range.end, |at| token.range.start + at);
         if is_address(token.text) {
-            own.push(token.range.start);
+            own.push((token.range.start, Own::Address));
             blank(&mut plain, &(token.range.start..end));
         }
     }
     for quoted in quotes(part) {
         blank(&mut plain, &quoted);
     }
-    own.extend(addressed_names(&plain));
+    own.extend(addressed_names(&plain).into_iter().map(|at| (at, Own::Name)));
     cut(&plain)
         .into_iter()
         .filter_map(|piece| {
             let plain = plain.get(piece.clone())?.to_owned();
-            let own_destination = own.iter().any(|at| piece.contains(at));
+            let own = own
+                .iter()
+                .filter(|(at, _)| piece.contains(at))
+                .map(|(_, own)| *own)
+                .max()
+                .unwrap_or(Own::None);
             let range = range.start + piece.start..range.start + piece.end;
-            (!plain.trim().is_empty()).then_some(Sentence { range, plain, own_destination })
+            (!plain.trim().is_empty()).then_some(Sentence { range, plain, own })
         })
         .collect()
 }
@@ -164,28 +180,37 @@ fn cut(plain: &str) -> Vec<Range<usize>> {
 mod tests {
     use super::*;
 
-    fn check(text: &str, expected: &[(&str, bool)]) {
-        let found: Vec<(String, bool)> = sentences(text, &(0..text.len()))
+    fn check(text: &str, expected: &[(&str, Own)]) {
+        let found: Vec<(String, Own)> = sentences(text, &(0..text.len()))
             .into_iter()
-            .map(|sentence| (sentence.plain.replace('\u{1}', "").trim().to_owned(), sentence.own_destination))
+            .map(|sentence| (sentence.plain.replace('\u{1}', "").trim().to_owned(), sentence.own))
             .collect();
-        let expected: Vec<(String, bool)> =
+        let expected: Vec<(String, Own)> =
             expected.iter().map(|(text, own)| ((*text).to_owned(), *own)).collect();
         assert_eq!(found, expected);
     }
 
     #[test]
     fn urls_and_quotes_are_blanked_and_sentences_cut() {
-        check("Mail it to a@b.example. Then rest!", &[("Mail it to .", true), ("Then rest!", false)]);
-        check("post on www.our-company.com.They sent it", &[("post on .", true), ("They sent it", false)]);
-        check("Titled 'Send money now' please", &[("Titled  please", false)]);
-        check("Don't say \"delete it\", it's fine", &[("Don't say , it's fine", false)]);
-        check("Use v1.2 e.g. here\n- send it", &[("Use v1.2 e.g. here", false), ("- send it", false)]);
+        check(
+            "Mail it to a@b.example. Then rest!",
+            &[("Mail it to .", Own::Address), ("Then rest!", Own::None)],
+        );
+        check(
+            "post on www.our-company.com.They sent it",
+            &[("post on .", Own::Address), ("They sent it", Own::None)],
+        );
+        check("Titled 'Send money now' please", &[("Titled  please", Own::None)]);
+        check("Don't say \"delete it\", it's fine", &[("Don't say , it's fine", Own::None)]);
+        check(
+            "Use v1.2 e.g. here\n- send it",
+            &[("Use v1.2 e.g. here", Own::None), ("- send it", Own::None)],
+        );
         check(
             "Send it to Bob. What does Alice say?",
-            &[("Send it to Bob.", true), ("What does Alice say?", false)],
+            &[("Send it to Bob.", Own::Name), ("What does Alice say?", Own::None)],
         );
-        check("post in #general", &[("post in", true)]);
+        check("post in #general", &[("post in", Own::Address)]);
     }
 
     #[test]
