@@ -390,6 +390,7 @@ upstreams:
   c: {command: x, args: y, env: {K: '${NOPE}'}}
   d: {command: x, call_timeout: soon}
   e:
+  f: {command: x, pack: githb}
 polcy: x
 pins: maybe
 limits: {message_bytes: 5}
@@ -403,7 +404,8 @@ limits: {message_bytes: 5}
             "variable `NOPE` of variable `K` in `env` of upstream `c` is not set",
             "call_timeout is not a span of time",
             "upstream `e` must be a mapping, not nothing",
-            "unknown key `polcy` in the config\n  --> bouncer.yaml:7:1\n  help: write `policy`",
+            "there is no pack `githb` for upstream `f`\n  --> bouncer.yaml:7:25\n  help: write `github`",
+            "unknown key `polcy` in the config\n  --> bouncer.yaml:8:1\n  help: write `policy`",
             "`pins` is `maybe`, which is not known",
             "`message_bytes` is not a size",
         ] {

@@ -8,7 +8,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::pack::{Checker, Entry, Node, Position, Value, quoted};
+use crate::pack::{Checker, Entry, Node, Position, Value, builtin_packs, nearest, quoted};
 use crate::policy::{Locality, UpstreamIdentity};
 
 use crate::pack::raw::names;
@@ -230,7 +230,7 @@ impl Reader<'_> {
             let read = self.check.duration(n, "call_timeout");
             self.note(read)
         });
-        let pack = own_key("pack").and_then(|n| self.text(n, "pack"));
+        let pack = own_key("pack").and_then(|n| self.pack(n));
         let local = own_key("local").and_then(|n| {
             let read = self.check.boolean(n, "local");
             self.note(read)
@@ -347,6 +347,23 @@ impl Reader<'_> {
             }
         }
         env
+    }
+
+    /// The name of a pack that ships, or `none`.
+    fn pack(&mut self, node: &Node) -> Option<String> {
+        let name = self.text(node, "pack")?;
+        let packs = builtin_packs().unwrap_or_default();
+        let mut known: Vec<&str> = packs.iter().map(|pack| pack.name.as_str()).collect();
+        known.push("none");
+        if known.contains(&name.as_str()) {
+            return Some(name);
+        }
+        let help = match nearest(&name, &known) {
+            Some(near) => format!("write `{near}`; packs: {}", known.join(", ")),
+            None => format!("packs: {}", known.join(", ")),
+        };
+        self.check.error(node.at, format!("there is no pack {} for {}", quoted(&name), self.what), help);
+        self.note(None)
     }
 
     fn prefix(&mut self, node: &Node) -> Option<String> {

@@ -1,6 +1,7 @@
 //! Policy files and packs: YAML with positions, compiled to policy with every error collected, and their cases.
 
 mod builtin;
+mod cases;
 mod check;
 mod compile;
 mod diagnostic;
@@ -12,6 +13,7 @@ mod schema;
 mod tree;
 
 pub use builtin::{SHIPPED, Shipped, builtin_packs};
+pub use cases::{Case, CaseCall, CaseOutput, CasePacks, CasePolicy, read_cases};
 pub use check::Checker;
 pub use compile::{compile_pack, compile_policy, compile_policy_node};
 pub use diagnostic::{Diagnostic, Position, Severity, nearest, quoted};
