@@ -4,6 +4,8 @@
 //! thread. To stop: the client first (no new calls), then the upstreams (their last answers still
 //! pass the gate), then what is left to write, then the shared actors with the system. Read `actors` next.
 
+mod gate;
+
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -14,12 +16,12 @@ use actix::prelude::*;
 use tokio::sync::{Semaphore, oneshot};
 use tracing::warn;
 
-use crate::actors::passthrough::PassThrough;
 use crate::actors::session::{Flush, SessionActor, Setting as SessionSetting};
 use crate::actors::upstream::{Setting as UpstreamSetting, Stop, UpstreamActor};
 use crate::actors::{Gate, SessionId};
 use crate::config::{Config, InheritEnv, UpstreamConfig};
 use crate::mcp::{Catalog, Terms};
+use crate::policy::Policy;
 use crate::transport::{Inherit, Launch, stdin, stdout};
 
 /// What `bouncer run` is told.
@@ -29,6 +31,10 @@ pub struct Settings {
     pub config: Config,
     /// The folder of what outlives this process.
     pub state: PathBuf,
+    /// The audit log, where it is not in the state folder.
+    pub audit: Option<PathBuf>,
+    /// The files that the policy was read from: no call may change them.
+    pub policy_files: Vec<PathBuf>,
 }
 
 /// Why the system did not run.
@@ -41,6 +47,14 @@ pub enum Fault {
     #[error("state folder `{path}` cannot be made: {cause}")]
     State {
         /// The folder.
+        path: PathBuf,
+        /// The system's words.
+        cause: io::Error,
+    },
+    /// The audit log cannot be opened.
+    #[error("audit log `{path}` cannot be opened: {cause}\n  help: give another place with `--audit FILE`")]
+    Audit {
+        /// The log.
         path: PathBuf,
         /// The system's words.
         cause: io::Error,
@@ -62,11 +76,11 @@ const STOP_LIMIT: Duration = Duration::from_millis(3_400);
 ///
 /// # Errors
 /// The system could not be started; nothing was served.
-pub fn run(settings: Settings) -> Result<(), Fault> {
+pub fn run(settings: Settings, policy: Policy) -> Result<(), Fault> {
     private_folder(&settings.state)?;
     private_folder(&settings.state.join("logs"))?;
     let system = System::new();
-    system.block_on(serve(settings))
+    system.block_on(serve(settings, policy))
 }
 
 /// Makes a folder that only the user can look into.
@@ -81,10 +95,11 @@ fn private_folder(path: &Path) -> Result<(), Fault> {
     builder.create(path).map_err(|cause| Fault::State { path: path.to_owned(), cause })
 }
 
-async fn serve(settings: Settings) -> Result<(), Fault> {
+async fn serve(settings: Settings, policy: Policy) -> Result<(), Fault> {
     let (reader, writer) = (stdin().map_err(Fault::Stdio)?, stdout().map_err(Fault::Stdio)?);
     let mut signals = Signals::new().map_err(Fault::Runtime)?;
-    let gate = PassThrough::gate();
+    let running = gate::start(&settings, policy)?;
+    let gate = running.gate.clone();
     let starts = Arc::new(Semaphore::new(STARTS_AT_ONCE));
     let max_message = settings.config.limits.message;
     let mut upstreams = BTreeMap::new();

@@ -6,12 +6,13 @@ mod approval_tests;
 pub mod audit;
 pub mod budget;
 mod carry;
+pub mod gate;
 mod hook;
 mod links;
 mod messages;
-pub mod passthrough;
 mod pump;
 pub mod session;
+pub mod taint;
 pub mod upstream;
 
 pub use hook::{UserPrompt, relay_prompts};

@@ -13,6 +13,7 @@ use super::Exit;
 use super::args::RunArgs;
 use crate::app::{self, Settings};
 use crate::config;
+use crate::pack::{PolicySource, builtin_packs, load_policy, refuse_all};
 use crate::transport;
 
 /// Serves one client until it leaves.
@@ -41,7 +42,27 @@ pub(super) fn run(args: RunArgs, errors: &mut dyn Write) -> Exit {
         );
         return Exit::Config;
     };
-    match app::run(Settings { config, state }) {
+    let sources: Vec<PolicySource> =
+        config.policies.iter().cloned().chain(args.policy.into_iter().map(PolicySource::File)).collect();
+    let loaded = builtin_packs().and_then(|packs| load_policy(&sources, packs));
+    let policy = match loaded {
+        Ok((policy, warnings)) => {
+            for warning in warnings {
+                let _ = writeln!(errors, "{warning}");
+            }
+            policy
+        }
+        // FAIL CLOSED: a policy that does not load refuses every call, and says so loudly.
+        Err(problems) => {
+            for problem in &problems {
+                let _ = writeln!(errors, "{problem}");
+            }
+            let _ = writeln!(errors, "error: the policy does not load, so every call will be refused");
+            refuse_all(&problems)
+        }
+    };
+    let policy_files = sources.iter().map(|source| source.file().to_owned()).collect();
+    match app::run(Settings { config, state, audit: args.audit, policy_files }, policy) {
         Ok(()) => Exit::Done,
         Err(fault) => {
             let _ = writeln!(errors, "error: {fault}");

@@ -21,6 +21,15 @@ pub enum PolicySource {
     Inline(Node, PathBuf),
 }
 
+impl PolicySource {
+    /// The file that it stands in.
+    pub fn file(&self) -> &Path {
+        match self {
+            Self::File(path) | Self::Inline(_, path) => path,
+        }
+    }
+}
+
 /// Reads one policy file.
 ///
 /// # Errors

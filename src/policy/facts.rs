@@ -122,8 +122,13 @@ pub struct FlowFacts {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FlowContent {
-    /// A secret-shaped value; the text names the shape (`private key`), never the value.
-    Secret(String),
+    /// A secret-shaped value.
+    Secret {
+        /// What it looks like (`private key`), never the value.
+        shape: &'static str,
+        /// Where another upstream showed it.
+        from: Option<Place>,
+    },
     /// Text recorded from another upstream.
     Text {
         /// The place it was read at.
@@ -201,4 +206,39 @@ pub struct Facts {
     pub cells: super::Cells,
     /// A shared actor that did not answer: the call is refused, whatever else is known.
     pub unavailable: Option<&'static str>,
+}
+
+impl Facts {
+    /// The facts of a call that its pin already refuses: nothing else was gathered.
+    pub fn of_pin(pin: PinState) -> Self {
+        Self {
+            effect: Effect::Write,
+            gate: Gate::On,
+            locality: Locality::Elsewhere,
+            pin,
+            budget: BudgetState::Unlimited,
+            constraints: Vec::new(),
+            destinations: Vec::new(),
+            truncated: false,
+            flows: Vec::new(),
+            amount: AmountState::None,
+            asked: Asked::No,
+            call_granted: None,
+            call_refused: false,
+            complete: true,
+            cells: super::Cells::default(),
+            unavailable: None,
+        }
+    }
+
+    /// Whether the user stands behind everything that the call sends: each destination is trusted by
+    /// policy, granted, or typed and asked for. What such a call writes is no planting.
+    pub fn all_vouched(&self) -> bool {
+        !self.destinations.is_empty()
+            && self.destinations.iter().all(|facts| {
+                facts.allowlisted.is_some()
+                    || facts.granted.is_some()
+                    || (facts.typed == Typed::Yes && facts.asked == Asked::Yes)
+            })
+    }
 }

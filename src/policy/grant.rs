@@ -94,7 +94,7 @@ pub fn asked_about(verdict: &Verdict, effect: Effect, upstream: &str, digest: &s
                 FlowContent::Text { from, .. } => {
                     vec![GrantKey::Flow { from: from.upstream.clone(), to: upstream.to_owned() }]
                 }
-                FlowContent::Secret(_) => Vec::new(),
+                FlowContent::Secret { .. } => Vec::new(),
             },
             _ => Vec::new(),
         };

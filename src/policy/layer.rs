@@ -29,7 +29,10 @@ pub(super) struct Layers<'s> {
 impl<'s> Layers<'s> {
     /// The lowest layer.
     pub(super) fn heuristic(derived: Derived, schema: &'s Value) -> Self {
-        let args = derived.args.into_iter().map(|(path, fact)| ArgRule {
+        // Where no word of an argument's name said anything, nothing is known of it: the gate looks at
+        // its values instead.
+        let told = derived.args.into_iter().filter(|(_, fact)| fact.rule != "default");
+        let args = told.map(|(path, fact)| ArgRule {
             path,
             role: fact.role,
             kind: fact.kind,

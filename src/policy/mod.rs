@@ -5,6 +5,7 @@
 
 mod argument;
 mod asked;
+mod audience;
 mod binding;
 mod checks;
 pub mod constraint;
@@ -17,8 +18,11 @@ mod glob;
 mod grant;
 pub mod guard;
 pub mod heuristics;
+mod history;
+mod inquiry;
 mod layer;
 mod origin;
+mod pin;
 #[expect(clippy::module_inception, reason = "the file holds the type of this name")]
 mod policy;
 #[cfg(test)]
@@ -29,6 +33,7 @@ mod refusal;
 mod rule;
 pub mod statement;
 mod tool;
+mod trial;
 mod verdict;
 
 pub use argument::{Selected, select};
@@ -43,11 +48,15 @@ pub use facts::{
 };
 pub use glob::Glob;
 pub use grant::{AskedAbout, GrantKey, Ledger, Offer, asked_about, destination_key, fetch_key};
+pub use history::{Content, Creates, History, Query, SecretSeen, Shown, Traced, TracedDestination};
+pub use inquiry::{Answered, Answers, Around, Guard, Inquiry, links_read};
 pub use layer::DESTROY_BUDGET;
 pub use origin::{Cells, Provenance};
+pub use pin::Pin;
 pub use policy::{Pack, Policy};
 pub use question::{Question, Subject, question};
 pub use refusal::{BLOCKED, Unasked, refusal};
 pub use rule::{Allowance, Extent, OwnData, Rule, RuleSet, SinkNames, Specificity, ToolKey};
 pub use tool::{ArgRule, Audience, Bound, Budget, OwnPlace, ToolPolicy};
+pub use trial::{Trial, Tried};
 pub use verdict::{Contract, Finding, Outcome, Reason, Verdict};

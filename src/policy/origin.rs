@@ -149,7 +149,7 @@ pub(super) fn judge(facts: &DestinationFacts, effect: Effect, cells: &Cells) -> 
     }
     best.unwrap_or_else(|| Judged {
         provenance: Provenance::Unproven,
-        outcome: cells.apply(Provenance::Unproven, unproven(facts)),
+        outcome: cells.apply(Provenance::Unproven, unproven(facts, effect)),
         place: None,
     })
 }
@@ -221,9 +221,10 @@ fn is_target(role: Option<Role>) -> bool {
 
 /// A link in outgoing text that nothing untrusted holds is the model's own mention of a site, unless
 /// it carries something along.
-fn unproven(facts: &DestinationFacts) -> Outcome {
-    let mention =
-        facts.destination.reason == DestinationReason::Embedded && !carries_data(&facts.destination.text);
+fn unproven(facts: &DestinationFacts, effect: Effect) -> Outcome {
+    let mention = effect != Effect::Fetch
+        && facts.destination.reason == DestinationReason::Embedded
+        && !carries_data(&facts.destination.text);
     if mention { Outcome::Allow } else { Outcome::Ask }
 }
 

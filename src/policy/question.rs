@@ -197,8 +197,9 @@ fn domain(destination: &Destination) -> Option<String> {
 
 fn place_line(place: &Place, destination: &Destination) -> String {
     let tool = place.tool.as_deref().map_or_else(|| "its listing".to_owned(), |tool| escaped(tool, 64));
-    let at = place.excerpt.find(&destination.text).unwrap_or(0);
-    let excerpt = escaped_around(&place.excerpt, (at, at + destination.text.len()), AROUND, EXCERPT);
+    let excerpt = without_other_links(&place.excerpt, &destination.text);
+    let at = excerpt.find(&destination.text).unwrap_or(0);
+    let excerpt = escaped_around(&excerpt, (at, at + destination.text.len()), AROUND, EXCERPT);
     format!(
         "read at: {} {tool}, call {}, {}: \"{excerpt}\"",
         escaped(&place.upstream, 64),
@@ -207,10 +208,29 @@ fn place_line(place: &Place, destination: &Destination) -> String {
     )
 }
 
+/// The excerpt with links other than the destination taken out: the question is about one place, and
+/// a link cut short or meant for somebody else only misleads.
+fn without_other_links(excerpt: &str, destination: &str) -> String {
+    let is_link = |word: &str| word.contains("://") || word.to_ascii_lowercase().contains("www.");
+    let mut out = String::with_capacity(excerpt.len());
+    for word in excerpt.split_inclusive(char::is_whitespace) {
+        if !is_link(word) || word.contains(destination) {
+            out.push_str(word);
+            continue;
+        }
+        out.push_str("[link]");
+        out.extend(word.chars().filter(|c| c.is_whitespace()));
+    }
+    out
+}
+
 fn flow_line(pointer: &str, content: &FlowContent) -> String {
     match content {
-        FlowContent::Secret(shape) => {
-            format!("carries: what looks like a {shape}, in {}", escaped(pointer, 64))
+        FlowContent::Secret { shape, from } => {
+            let read = from.as_ref().map_or_else(String::new, |from| {
+                format!(", read from server `{}` (call {})", escaped(&from.upstream, 64), from.call)
+            });
+            format!("carries: what looks like a {shape}, in {}{read}", escaped(pointer, 64))
         }
         FlowContent::Text { from, chars } => {
             let tool =

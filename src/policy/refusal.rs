@@ -81,7 +81,7 @@ fn sentence(reason: &Reason, contract: Contract) -> String {
         Reason::TooManyDestinations => format!("{contract}: this call names too many destinations; split it."),
         Reason::Amount { .. } => format!("{contract}: the user did not give this amount."),
         Reason::Flow(flow) => match &flow.content {
-            FlowContent::Secret(shape) => {
+            FlowContent::Secret { shape, .. } => {
                 format!("{contract}: argument `{}` carries what looks like a {shape}.", name(&flow.pointer))
             }
             FlowContent::Text { from, .. } => format!(

@@ -192,7 +192,7 @@ impl fmt::Display for Reason {
             Self::Amount { known: true } => f.write_str("the amount was not typed by the user"),
             Self::Amount { known: false } => f.write_str("the call carries no amount that could be judged"),
             Self::Flow(flow) => match &flow.content {
-                FlowContent::Secret(shape) => write!(f, "argument {} carries a {shape}", flow.pointer),
+                FlowContent::Secret { shape, .. } => write!(f, "argument {} carries a {shape}", flow.pointer),
                 FlowContent::Text { from, chars } => write!(
                     f,
                     "argument {} carries {chars} characters read from {} (call {})",

@@ -386,12 +386,10 @@ fn small_changes(forms: &atoms::UrlForms) -> Vec<(Class, String)> {
     if let Some(open) = &forms.open {
         all.push((Class::UrlNumber, open.clone()));
     }
-    let swapped = match forms.exact.split_once("://") {
-        Some(("https", rest)) => Some(format!("http://{rest}")),
-        Some(("http", rest)) => Some(format!("https://{rest}")),
-        _ => None,
-    };
-    all.extend(swapped.map(|swapped| (Class::Url, swapped)));
+    // An upgrade to https tells nobody more; a downgrade lets others on the way read along.
+    if let Some(("https", rest)) = forms.exact.split_once("://") {
+        all.push((Class::Url, format!("http://{rest}")));
+    }
     let mut base = forms.parsed.clone();
     if let Some(query) = base.query() {
         if !query.split('&').all(is_small_pair) || query.split('&').count() > 2 {

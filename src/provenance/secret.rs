@@ -123,7 +123,14 @@ pub fn secret_key(name: &str) -> bool {
         "pin",
     ]
     .iter()
-    .any(|word| plain == *word || (word.len() > 6 && plain.ends_with(word)))
+    .any(|word| plain == *word || (word.len() >= 5 && plain.ends_with(word) && !is_cursor(&plain)))
+}
+
+/// Tokens that only say how far a list was read.
+fn is_cursor(name: &str) -> bool {
+    ["pagetoken", "nexttoken", "continuationtoken", "synctoken", "resumetoken"]
+        .iter()
+        .any(|end| name.ends_with(end))
 }
 
 #[cfg(test)]

@@ -6,9 +6,11 @@
 #![expect(
     clippy::panic,
     clippy::print_stderr,
+    clippy::unwrap_used,
     reason = "a test stops at what it did not expect, and says what it skipped"
 )]
 
+mod contracts;
 mod evasions;
 
 use std::path::{Path, PathBuf};

@@ -55,6 +55,8 @@ pub(super) fn check(
             Some(Role::Destination) => {
                 failures.extend(judge(&leaf, whole(leaf.text, Strictness::Host), listed));
             }
+            // `//srv/x` is a path here, not a url without its scheme.
+            Some(Role::Path) if !leaf.text.contains("://") => {}
             _ => failures.extend(judge(&leaf, whole(leaf.text, Strictness::Url), listed)),
         }
     }

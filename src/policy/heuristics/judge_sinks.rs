@@ -82,7 +82,10 @@ impl Seen<'_, '_> {
         if self.any("operation request") && !self.signal(Signal::Command) {
             return verdict(Effect::Write, "vague-verb");
         }
-        let asks = self.any("query sql select search") && self.confined();
+        // A query that is only named, with every argument declared and no statement among them, was
+        // written by somebody else before.
+        let stored = self.signal(Signal::Declared) && !self.signal(Signal::Command);
+        let asks = self.any("query sql select search") && (self.confined() || stored);
         let looks = is(self.head(), Thing::Report) && !self.signal(Signal::Command);
         if asks || looks {
             return verdict(Effect::Read, "runs-a-look");

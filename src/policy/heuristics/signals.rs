@@ -50,6 +50,8 @@ pub(super) enum Signal {
     Signs,
     /// An argument says what others may do.
     Permissions,
+    /// The schema declares arguments at all.
+    Declared,
 }
 
 /// The signals of a tool.
@@ -67,6 +69,9 @@ impl Signals {
     pub(super) fn of(args: &Args, object_is: Object, language: Language) -> Self {
         let mut out = BTreeSet::new();
         let anywhere = |row: &str| args.list.iter().any(|arg| arg.has(row));
+        if !args.list.is_empty() {
+            out.insert(Signal::Declared);
+        }
         for arg in &args.list {
             if arg.types.only_boolean() && !arg.has("only permission") {
                 continue;

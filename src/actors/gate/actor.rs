@@ -1,0 +1,305 @@
+//! The gate's face to the relay: one actor that judges calls, hears how they ended and admits listings.
+
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+use std::sync::Arc;
+
+use actix::prelude::*;
+use serde_json::Value;
+
+use crate::actors::approval::{Hold, Lookup};
+use crate::actors::audit::{AppendOutcome, AppendVerdict, OutcomeRecord, Sealing};
+use crate::actors::budget::Reserve;
+use crate::actors::messages::{
+    Admission, CallOutcome, JudgeCall, Judgement, RecordListing, RecordOutput, RecordRefusal, SessionId,
+    Ticket,
+};
+use crate::actors::taint::{NoteSent, NoteShown, TraceCall};
+use crate::clock;
+use crate::policy::{
+    Creates, DestinationFacts, Effect, Facts, Guard, OwnPlace, PinState, Policy, links_read,
+};
+use crate::provenance::Source;
+
+use super::judge::judge;
+use super::tools::{Known, Tools, UpstreamFacts};
+
+/// Links of one record and host that are told apart; what is beyond counts as used.
+const LINKS: usize = 4_096;
+
+/// The shared actors, as the gate needs them.
+#[derive(Clone)]
+pub struct Shared {
+    /// Budgets.
+    pub reserve: Recipient<Reserve>,
+    /// Grants.
+    pub lookup: Recipient<Lookup>,
+    /// Holds.
+    pub hold: Recipient<Hold>,
+    /// Traces.
+    pub trace: Recipient<TraceCall>,
+    /// What is sent.
+    pub sent: Recipient<NoteSent>,
+    /// What is shown.
+    pub shown: Recipient<NoteShown>,
+    /// Verdicts for the audit log.
+    pub verdict: Recipient<AppendVerdict>,
+    /// Outcomes for the audit log.
+    pub outcome: Recipient<AppendOutcome>,
+}
+
+/// What the gate is told at start.
+pub struct Settings {
+    /// The policy, or one that refuses everything.
+    pub policy: Policy,
+    /// What is protected whatever the policy says.
+    pub guard: Guard,
+    /// The upstreams by configured name.
+    pub upstreams: BTreeMap<Arc<str>, UpstreamFacts>,
+    /// A name for this process that no other process of the state folder has.
+    pub process: String,
+    /// When this Bouncer began to listen, in words.
+    pub since: Option<String>,
+}
+
+/// A call that was let through and has not ended.
+pub(super) struct Forwarded {
+    pub(super) arguments: Arc<Value>,
+    pub(super) own_data: Arc<[OwnPlace]>,
+    pub(super) creates: Creates,
+}
+
+/// What the gate knows. Lives on one arbiter; borrowed in synchronous sections only.
+pub(super) struct Core {
+    pub(super) shared: Shared,
+    pub(super) policy: Policy,
+    pub(super) guard: Guard,
+    pub(super) tools: RefCell<Tools>,
+    pub(super) since: Option<String>,
+    upstreams: BTreeMap<Arc<str>, UpstreamFacts>,
+    process: String,
+    tickets: RefCell<BTreeMap<u64, Forwarded>>,
+    next: Cell<u64>,
+    links: RefCell<BTreeMap<(String, u64, String), BTreeSet<String>>>,
+}
+
+impl Core {
+    pub(super) fn session_name(&self, session: SessionId) -> String {
+        format!("{}-{session}", self.process)
+    }
+
+    pub(super) fn pin_state(&self, known: Option<&Known>) -> PinState {
+        if let Some(why) = self.policy.refusal() {
+            return PinState::NoPolicy(why.to_owned());
+        }
+        match known {
+            None => PinState::Unlisted,
+            Some(known) if known.drift.is_empty() => PinState::Known,
+            Some(known) => PinState::Drifted(known.drift.clone()),
+        }
+    }
+
+    pub(super) fn forwarded(&self, call: Forwarded) -> Ticket {
+        let number = self.next.get() + 1;
+        self.next.set(number);
+        self.tickets.borrow_mut().insert(number, call);
+        Ticket(number)
+    }
+
+    /// How many distinct links of the record and host of this one were used before.
+    pub(super) fn links_used(&self, facts: &DestinationFacts) -> usize {
+        let links = self.links.borrow();
+        let used = links_read(std::slice::from_ref(facts))
+            .into_iter()
+            .filter_map(|(key, urls)| {
+                let used = links.get(&key)?;
+                let seen = urls.iter().all(|url| used.contains(&url.text));
+                // A link that was used before tells its host nothing new.
+                Some(if seen { 0 } else { used.len() })
+            })
+            .max();
+        if links.len() >= LINKS { usize::MAX } else { used.unwrap_or(0) }
+    }
+
+    pub(super) fn count_links(&self, facts: &Facts) {
+        if facts.effect != Effect::Fetch {
+            return;
+        }
+        let mut links = self.links.borrow_mut();
+        for (key, urls) in links_read(&facts.destinations) {
+            if links.len() < LINKS {
+                links.entry(key).or_default().extend(urls.into_iter().map(|url| url.text));
+            }
+        }
+    }
+}
+
+/// Judges calls.
+pub struct GateActor {
+    core: Rc<Core>,
+}
+
+impl GateActor {
+    /// A gate over the shared actors.
+    pub fn new(settings: Settings, shared: Shared) -> Self {
+        let Settings { policy, guard, upstreams, process, since } = settings;
+        Self {
+            core: Rc::new(Core {
+                shared,
+                policy,
+                guard,
+                tools: RefCell::default(),
+                since,
+                upstreams,
+                process,
+                tickets: RefCell::default(),
+                next: Cell::new(0),
+                links: RefCell::default(),
+            }),
+        }
+    }
+}
+
+impl Actor for GateActor {
+    type Context = Context<Self>;
+
+    fn started(&mut self, ctx: &mut Self::Context) {
+        ctx.set_mailbox_capacity(4_096);
+    }
+}
+
+impl Handler<JudgeCall> for GateActor {
+    type Result = ResponseFuture<Judgement>;
+
+    fn handle(&mut self, msg: JudgeCall, _: &mut Self::Context) -> Self::Result {
+        Box::pin(judge(Rc::clone(&self.core), msg))
+    }
+}
+
+impl Handler<RecordOutput> for GateActor {
+    type Result = ResponseFuture<()>;
+
+    fn handle(&mut self, msg: RecordOutput, _: &mut Self::Context) -> Self::Result {
+        let core = Rc::clone(&self.core);
+        let forwarded = core.tickets.borrow_mut().remove(&msg.ticket.0);
+        Box::pin(async move { record(&core, msg, forwarded).await })
+    }
+}
+
+async fn record(core: &Rc<Core>, msg: RecordOutput, forwarded: Option<Forwarded>) {
+    let (name, payload, source) = match &msg.outcome {
+        CallOutcome::Result(bytes) => ("result", Some(bytes.clone()), Source::Result),
+        CallOutcome::Error(bytes) => ("error", Some(bytes.clone()), Source::Error),
+        CallOutcome::Cancelled => ("cancelled", None, Source::Result),
+        CallOutcome::Lost(_) => ("lost", None, Source::Result),
+    };
+    let received = payload.as_ref().map_or(0, bytes::Bytes::len);
+    if let Some(message) = payload {
+        let creates = forwarded.as_ref().map_or(Creates::No, |forwarded| forwarded.creates);
+        let none = || Arc::from(Vec::new());
+        let own_data = forwarded.as_ref().map_or_else(none, |forwarded| Arc::clone(&forwarded.own_data));
+        let shown = NoteShown {
+            upstream: Arc::clone(&msg.tool.upstream),
+            tool: Some(Arc::clone(&msg.tool.name)),
+            call: msg.call.0,
+            source,
+            message,
+            own_data,
+            arguments: forwarded.map(|forwarded| forwarded.arguments),
+            creates,
+        };
+        // A result that the index did not take is lost to it: from now on nothing can be traced, and
+        // every sink is refused.
+        if !matches!(core.shared.shown.send(shown).await, Ok(Ok(()))) {
+            tracing::error!("the provenance index is gone: calls that need it are refused");
+        }
+    }
+    let session = core.session_name(msg.session);
+    let line = OutcomeRecord {
+        kind: "outcome",
+        ts: clock::unix_millis(),
+        session: &session,
+        call: msg.call.0,
+        upstream: &msg.tool.upstream,
+        tool: &msg.tool.name,
+        outcome: name,
+        latency_ms: u64::try_from(msg.latency.as_millis()).unwrap_or(u64::MAX),
+        sent: msg.sent,
+        received,
+    };
+    if !matches!(core.shared.outcome.send(AppendOutcome { open: line.open() }).await, Ok(Ok(()))) {
+        tracing::error!("an outcome could not be recorded in the audit log");
+    }
+}
+
+impl Handler<RecordRefusal> for GateActor {
+    type Result = ResponseFuture<()>;
+
+    fn handle(&mut self, msg: RecordRefusal, _: &mut Self::Context) -> Self::Result {
+        let core = Rc::clone(&self.core);
+        Box::pin(async move {
+            let session = core.session_name(msg.session);
+            let line = RefusedRecord {
+                kind: "verdict",
+                ts: clock::unix_millis(),
+                session: &session,
+                client: &msg.client,
+                tool: &msg.name,
+                verdict: "deny",
+                contract: "pin",
+                reason: &msg.why,
+            };
+            if !matches!(core.shared.outcome.send(AppendOutcome { open: line.open() }).await, Ok(Ok(()))) {
+                tracing::error!("a refusal could not be recorded in the audit log");
+            }
+        })
+    }
+}
+
+/// A request that never came to a judgement.
+#[derive(serde::Serialize)]
+struct RefusedRecord<'a> {
+    kind: &'static str,
+    ts: u64,
+    session: &'a str,
+    client: &'a str,
+    tool: &'a str,
+    verdict: &'static str,
+    contract: &'static str,
+    reason: &'a str,
+}
+
+impl Handler<RecordListing> for GateActor {
+    type Result = ResponseFuture<Admission>;
+
+    fn handle(&mut self, msg: RecordListing, _: &mut Self::Context) -> Self::Result {
+        let core = Rc::clone(&self.core);
+        let withheld = core
+            .upstreams
+            .get(&msg.upstream)
+            .map(|facts| core.tools.borrow_mut().list(&core.policy, facts, &msg))
+            .unwrap_or_default();
+        Box::pin(async move {
+            let listed: Vec<_> = msg.tools.iter().map(|tool| tool.listed.clone()).collect();
+            let instructions =
+                msg.instructions.map(|text| bytes::Bytes::from(Value::String(text).to_string()));
+            for message in listed.into_iter().chain(instructions).chain(msg.server_info) {
+                let shown = NoteShown {
+                    upstream: Arc::clone(&msg.upstream),
+                    tool: None,
+                    call: 0,
+                    source: Source::Listing,
+                    message,
+                    own_data: Arc::new([]),
+                    arguments: None,
+                    creates: Creates::No,
+                };
+                if !matches!(core.shared.shown.send(shown).await, Ok(Ok(()))) {
+                    tracing::error!("the provenance index is gone: calls that need it are refused");
+                }
+            }
+            Admission { withheld }
+        })
+    }
+}

@@ -1,0 +1,87 @@
+//! Gathering the facts of a call from the shared actors. Every actor that does not answer becomes a
+//! fact that refuses.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use crate::actors::approval::{Found, Lookup};
+use crate::actors::budget::Reserve;
+use crate::actors::taint::TraceCall;
+use crate::policy::{
+    Answered, Answers, Around, BudgetState, ConstraintFinding, Facts, Inquiry, PinState, Traced,
+};
+
+use super::actor::Core;
+use super::call::Call;
+use super::paths;
+use super::tools::Known;
+
+/// The facts, and the inquiry that they answer.
+pub(super) struct Gathered {
+    pub(super) facts: Facts,
+    pub(super) inquiry: Inquiry,
+}
+
+/// Takes a slot of the tool's budget.
+pub(super) async fn reserve(core: &Rc<Core>, known: &Known, call: &Call) -> BudgetState {
+    let Some(budget) = known.policy.budget else { return BudgetState::Unlimited };
+    let reserve = Reserve {
+        upstream: Arc::clone(&known.state_key),
+        tool: Arc::clone(&call.msg.tool.name),
+        max: u64::from(budget.max_calls),
+    };
+    // FAIL CLOSED: a dead budget actor cannot tell us what is left, so the call is refused.
+    core.shared.reserve.send(reserve).await.unwrap_or(BudgetState::Unavailable)
+}
+
+/// Gathers everything that is known of a call.
+pub(super) async fn gather(core: &Rc<Core>, call: &Call, known: &Known, budget: BudgetState) -> Gathered {
+    let upstream = call.msg.tool.upstream.as_ref();
+    let inquiry = Inquiry::of(&known.policy, upstream, &call.arguments);
+    let mut unavailable = None;
+    let traced = match &inquiry.query {
+        None => None,
+        Some(query) => {
+            let trace = TraceCall { query: query.clone(), arguments: Arc::clone(&call.arguments) };
+            let answer = core.shared.trace.send(trace).await.ok().and_then(Result::ok);
+            if answer.is_none() {
+                unavailable = Some("taint");
+            }
+            answer
+        }
+    };
+    let constraints = constraints(core, call, known, &inquiry, traced.as_ref()).await;
+    let links = |facts: &_| core.links_used(facts);
+    let destinations = traced
+        .as_ref()
+        .map(|traced| inquiry.destinations(&known.policy, &call.arguments, traced, &links))
+        .unwrap_or_default();
+    let keys =
+        traced.as_ref().map(|traced| inquiry.grant_keys(upstream, traced, &destinations)).unwrap_or_default();
+    let lookup =
+        Lookup { session: call.msg.session.0, effect: inquiry.effect, keys, digest: call.digest.clone() };
+    let found = core.shared.lookup.send(lookup).await.unwrap_or_else(|_| {
+        unavailable = Some("approval");
+        Found::default()
+    });
+    let answered: Vec<Answered> =
+        found.entries.into_iter().map(|(grant, refused)| Answered { grant, refused }).collect();
+    let answers = Answers { pin: PinState::Known, budget, constraints, traced };
+    let mut facts = inquiry.facts(&known.policy, destinations, answers, &answered, found.call_refused);
+    facts.unavailable = unavailable;
+    Gathered { facts, inquiry }
+}
+
+async fn constraints(
+    core: &Rc<Core>,
+    call: &Call,
+    known: &Known,
+    inquiry: &Inquiry,
+    traced: Option<&Traced>,
+) -> Vec<ConstraintFinding> {
+    let cwd = known.cwd.as_deref();
+    let wanted = inquiry.paths(&known.policy, &call.arguments, &core.guard, cwd);
+    let resolved = paths::resolve(wanted).await;
+    let around = Around { guard: &core.guard, cwd, resolved: &resolved };
+    inquiry.constraints(&known.policy, &call.arguments, around, traced)
+}

@@ -1,0 +1,202 @@
+//! One call from its arguments to its judgement: gather, decide, hold, record.
+//!
+//! ORDER: the budget slot is taken before a person is asked, or ten holds could each be granted
+//! against a budget that covers one; and the verdict stands in the audit log before the call goes out.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use crate::actors::approval::{Hold, HoldAnswer};
+use crate::actors::audit::{AppendVerdict, Flush, Sealing, VerdictRecord};
+use crate::actors::messages::{JudgeCall, Judgement};
+use crate::actors::taint::NoteSent;
+use crate::clock;
+use crate::policy::{
+    AskedAbout, Contract, Creates, Facts, Finding, Outcome, PinState, Reason, Subject, Unasked, Verdict,
+    asked_about, decide, question, refusal,
+};
+use crate::provenance::Vouched;
+
+use super::actor::{Core, Forwarded};
+use super::call::Call;
+use super::gather::{Gathered, gather, reserve};
+use super::tools::Known;
+
+/// How often a call looks again after somebody else's question was answered.
+const LOOKS: u32 = 64;
+
+/// What became of a verdict that asks.
+struct Settled {
+    verdict: Verdict,
+    facts: Option<Box<Facts>>,
+    grant: Option<String>,
+    unasked: Option<Unasked>,
+}
+
+impl Settled {
+    fn plain(verdict: Verdict) -> Self {
+        Self { verdict, facts: None, grant: None, unasked: None }
+    }
+
+    fn is_allowed(&self) -> bool {
+        self.verdict.outcome == Outcome::Allow
+            || (self.verdict.outcome == Outcome::Ask && self.grant.is_some())
+    }
+}
+
+/// Judges a call and records the verdict.
+pub(super) async fn judge(core: Rc<Core>, msg: JudgeCall) -> Judgement {
+    let known = core.tools.borrow().get(&msg.tool);
+    let call = match Call::read(msg.clone()) {
+        Ok(call) => call,
+        Err(unreadable) => {
+            let finding = Finding::deny(Reason::Constraint {
+                argument: crate::policy::ArgPath("arguments".to_owned()),
+                rule: unreadable.rule().to_owned(),
+            });
+            let verdict = Verdict::new(Outcome::Deny, Contract::Constraint, vec![finding]);
+            let call = Call::unreadable(msg);
+            return conclude(&core, &call, None, Settled::plain(verdict)).await;
+        }
+    };
+    let pin = core.pin_state(known.as_deref());
+    let Some(known) = known.filter(|_| pin == PinState::Known) else {
+        let verdict = decide(&Facts::of_pin(pin));
+        return conclude(&core, &call, None, Settled::plain(verdict)).await;
+    };
+    let settled = settle(&core, &call, &known).await;
+    conclude(&core, &call, Some(&known), settled).await
+}
+
+/// Decides, and asks where that is the verdict.
+async fn settle(core: &Rc<Core>, call: &Call, known: &Arc<Known>) -> Settled {
+    let budget = reserve(core, known, call).await;
+    for _ in 0..LOOKS {
+        let Gathered { facts, inquiry } = gather(core, call, known, budget).await;
+        let verdict = decide(&facts);
+        if verdict.outcome != Outcome::Ask {
+            return Settled { verdict, facts: Some(Box::new(facts)), grant: None, unasked: None };
+        }
+        let upstream = call.msg.tool.upstream.as_ref();
+        let AskedAbout { keys, offer } = asked_about(&verdict, facts.effect, upstream, &call.digest);
+        let subject = Subject {
+            upstream,
+            tool: &call.msg.tool.name,
+            amounts: &inquiry.amounts,
+            about: &[],
+            since: core.since.as_deref(),
+        };
+        let hold = Hold {
+            session: call.msg.session.0,
+            call: call.msg.call,
+            digest: call.digest.clone(),
+            effect: facts.effect,
+            keys,
+            offer,
+            group: group(&verdict, call),
+            question: question(subject, &facts, &verdict),
+            asker: call.msg.asker.clone(),
+            patience: call.msg.patience,
+        };
+        // FAIL CLOSED: an approval actor that does not answer has nobody behind it.
+        let answer = core.shared.hold.send(hold).await.unwrap_or(HoldAnswer::NoHuman);
+        let unasked = match answer {
+            HoldAnswer::Allowed(grant) => {
+                return Settled { verdict, facts: Some(Box::new(facts)), grant: Some(grant), unasked: None };
+            }
+            HoldAnswer::Again => continue,
+            HoldAnswer::Refused | HoldAnswer::Gone => Unasked::Refused,
+            HoldAnswer::Unanswered => Unasked::Unanswered,
+            HoldAnswer::NoHuman => Unasked::NoHuman(None),
+            HoldAnswer::Tired => Unasked::Tired,
+        };
+        return Settled { verdict, facts: Some(Box::new(facts)), grant: None, unasked: Some(unasked) };
+    }
+    let verdict =
+        Verdict::new(Outcome::Deny, Contract::SinkGate, vec![Finding::deny(Reason::Unavailable("approval"))]);
+    Settled::plain(verdict)
+}
+
+/// Calls of one tool whose targets were read from one record share a question.
+fn group(verdict: &Verdict, call: &Call) -> Option<String> {
+    let record = verdict.open().find_map(|finding| match &finding.reason {
+        Reason::Destination { place: Some(place), .. } => Some((place.upstream.clone(), place.call)),
+        _ => None,
+    })?;
+    Some(format!("{}\u{0}{}\u{0}{}\u{0}{}", call.msg.tool.upstream, call.msg.tool.name, record.0, record.1))
+}
+
+/// Records the verdict and gives the judgement.
+async fn conclude(core: &Rc<Core>, call: &Call, known: Option<&Arc<Known>>, settled: Settled) -> Judgement {
+    let allowed = settled.is_allowed();
+    let tool = &call.msg.tool;
+    let session = core.session_name(call.msg.session);
+    let mut record = VerdictRecord::new(
+        (clock::unix_millis(), &session, call.msg.call.0, &call.msg.client),
+        (&tool.upstream, &tool.name),
+        &call.arguments,
+        &call.raw,
+        &settled.verdict,
+    );
+    record.grant.clone_from(&settled.grant);
+    record.answer = answer_name(&settled);
+    let effect = settled.facts.as_ref().map(|facts| facts.effect);
+    let flush =
+        if allowed && effect.is_some_and(crate::policy::Effect::is_sink) { Flush::Now } else { Flush::Later };
+    let written = core.shared.verdict.send(AppendVerdict { open: record.open(), flush }).await;
+    if !allowed {
+        // A refusal stands whether or not it could be recorded.
+        if !matches!(written, Ok(Ok(()))) {
+            tracing::error!(upstream = %tool.upstream, "a refusal could not be recorded in the audit log");
+        }
+        return Judgement::Refuse { text: refusal(&settled.verdict, settled.unasked.as_ref()) };
+    }
+    // FAIL CLOSED: an allowed call without an audit record must not exist.
+    if !matches!(written, Ok(Ok(()))) {
+        tracing::error!(upstream = %tool.upstream, "the audit log cannot be written: the call is refused");
+        return unavailable("audit");
+    }
+    let (Some(known), Some(facts)) = (known, settled.facts) else { return unavailable("gate") };
+    if !note_sent(core, call, &facts, settled.grant.is_some()).await {
+        return unavailable("taint");
+    }
+    core.count_links(&facts);
+    let ticket = core.forwarded(Forwarded {
+        arguments: Arc::clone(&call.arguments),
+        own_data: Arc::clone(&known.own_data),
+        creates: Creates::of(&known.policy),
+    });
+    Judgement::Forward { ticket }
+}
+
+/// Tells the history what is sent. Reads are told with their result, because only an echo matters then.
+async fn note_sent(core: &Rc<Core>, call: &Call, facts: &Facts, granted: bool) -> bool {
+    let vouched = if granted || facts.all_vouched() { Vouched::Yes } else { Vouched::No };
+    let sent = NoteSent {
+        upstream: Arc::clone(&call.msg.tool.upstream),
+        tool: Arc::clone(&call.msg.tool.name),
+        call: call.msg.call.0,
+        arguments: Arc::clone(&call.arguments),
+        vouched,
+    };
+    matches!(core.shared.sent.send(sent).await, Ok(Ok(())))
+}
+
+fn unavailable(part: &'static str) -> Judgement {
+    let verdict =
+        Verdict::new(Outcome::Deny, Contract::SinkGate, vec![Finding::deny(Reason::Unavailable(part))]);
+    Judgement::Refuse { text: refusal(&verdict, None) }
+}
+
+fn answer_name(settled: &Settled) -> Option<&'static str> {
+    if settled.verdict.outcome != Outcome::Ask {
+        return None;
+    }
+    Some(match &settled.unasked {
+        None => "allowed",
+        Some(Unasked::Refused) => "refused",
+        Some(Unasked::Unanswered) => "unanswered",
+        Some(Unasked::NoHuman(_)) => "no_human",
+        Some(Unasked::Tired) => "tired",
+    })
+}

@@ -1,0 +1,15 @@
+//! The gate: gathers the facts of a call, decides, and carries out the verdict.
+//!
+//! `tools.rs` keeps the policy of each listed tool, `gather.rs` asks the shared actors for facts,
+//! `judge.rs` decides and holds, `actor.rs` is the face to the relay. All of it runs on the data
+//! path's arbiter; between a check and the change that it justifies there is no await.
+
+mod actor;
+mod call;
+mod gather;
+mod judge;
+mod paths;
+mod tools;
+
+pub use actor::{GateActor, Settings, Shared};
+pub use tools::UpstreamFacts;

@@ -1,0 +1,145 @@
+//! The gate of a run: the policy, the shared actors, and the socket that hears the user.
+//!
+//! FAIL CLOSED: a policy that does not load becomes one that refuses everything, said on stderr; a
+//! log or an index that cannot be opened stops the start.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use actix::prelude::*;
+
+use crate::actors::approval::{ApprovalActor, UserIsThere};
+use crate::actors::audit::AuditActor;
+use crate::actors::budget::BudgetActor;
+use crate::actors::gate::{GateActor, Settings as GateSettings, Shared, UpstreamFacts};
+use crate::actors::taint::{NotePrompt, TaintActor};
+use crate::actors::{Gate, UserPrompt, relay_prompts};
+use crate::clock;
+use crate::config::UpstreamConfig;
+use crate::policy::{Guard, Locality, Policy, UpstreamIdentity};
+use crate::provenance::Limits;
+use crate::transport::PromptSocket;
+
+use super::{Fault, Settings};
+
+/// The gate, and what must live as long as it.
+pub(super) struct Running {
+    pub(super) gate: Gate,
+    /// Dropped to take the socket away.
+    _socket: Option<PromptSocket>,
+}
+
+/// Starts the shared actors.
+pub(super) fn start(settings: &Settings, policy: Policy) -> Result<Running, Fault> {
+    let audit_path = settings.audit.clone().unwrap_or_else(|| settings.state.join("audit.jsonl"));
+    let audit = AuditActor::open(&audit_path)
+        .map_err(|cause| Fault::Audit { path: audit_path.clone(), cause })?
+        .start();
+    let taint = TaintActor::start_thread(Limits::default()).map_err(Fault::Runtime)?.start();
+    let budget = BudgetActor::default().start();
+    let approval = ApprovalActor::default().start();
+    let socket = listen(&settings.state, &taint, &approval);
+    let shared = Shared {
+        reserve: budget.recipient(),
+        lookup: approval.clone().recipient(),
+        hold: approval.recipient(),
+        trace: taint.clone().recipient(),
+        sent: taint.clone().recipient(),
+        shown: taint.recipient(),
+        verdict: audit.clone().recipient(),
+        outcome: audit.recipient(),
+    };
+    let config = &settings.config;
+    let upstreams: BTreeMap<Arc<str>, UpstreamFacts> =
+        config.upstreams.iter().map(|upstream| (upstream.name.as_str().into(), facts(upstream))).collect();
+    let gate = GateActor::new(
+        GateSettings {
+            policy,
+            guard: Guard {
+                own: protected(settings, &audit_path),
+                home: std::env::var("HOME").or_else(|_| std::env::var("USERPROFILE")).ok(),
+            },
+            upstreams,
+            process: format!("{:x}-{}", clock::unix_millis(), std::process::id()),
+            since: None,
+        },
+        shared,
+    )
+    .start();
+    let gate = Gate {
+        judge: gate.clone().recipient(),
+        record: gate.clone().recipient(),
+        refusal: gate.clone().recipient(),
+        listing: gate.recipient(),
+    };
+    Ok(Running { gate, _socket: socket })
+}
+
+/// The files that no call may change: our state, and what was loaded.
+fn protected(settings: &Settings, audit: &Path) -> Vec<String> {
+    let config = &settings.config;
+    let files = [&settings.state, audit, &config.file].into_iter();
+    let loaded = settings.policy_files.iter().map(PathBuf::as_path);
+    files
+        .map(AsRef::as_ref)
+        .chain(loaded)
+        .map(|path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned()))
+        .map(|path| path.to_string_lossy().into_owned())
+        .collect()
+}
+
+fn facts(upstream: &UpstreamConfig) -> UpstreamFacts {
+    let cwd = upstream.cwd.clone().or_else(|| std::env::current_dir().ok());
+    UpstreamFacts {
+        identity: UpstreamIdentity {
+            name: upstream.name.clone(),
+            command: upstream.command.clone(),
+            args: upstream.args.clone(),
+            host: None,
+            pack: upstream.pack.clone(),
+            local: if upstream.local { Locality::Local } else { Locality::Elsewhere },
+        },
+        cwd: cwd.and_then(|cwd| cwd.to_str().map(str::to_owned)),
+    }
+}
+
+/// Hears the user's prompts. Without the socket nothing counts as typed, which only ever asks more.
+fn listen(state: &Path, taint: &Addr<TaintActor>, approval: &Addr<ApprovalActor>) -> Option<PromptSocket> {
+    match PromptSocket::open(state) {
+        Ok((socket, deliveries)) => {
+            let listener = Listener { taint: taint.clone(), approval: approval.clone() }.start();
+            actix::spawn(relay_prompts(deliveries, listener.recipient()));
+            Some(socket)
+        }
+        Err(error) => {
+            tracing::warn!("the user's prompts cannot be heard: {error}");
+            None
+        }
+    }
+}
+
+/// Tells the history what the user said, and the approvals that the user is there.
+struct Listener {
+    taint: Addr<TaintActor>,
+    approval: Addr<ApprovalActor>,
+}
+
+impl Actor for Listener {
+    type Context = Context<Self>;
+}
+
+impl Handler<UserPrompt> for Listener {
+    type Result = ResponseFuture<()>;
+
+    fn handle(&mut self, prompt: UserPrompt, _: &mut Self::Context) -> Self::Result {
+        let (taint, approval) = (self.taint.clone(), self.approval.clone());
+        Box::pin(async move {
+            let noted = taint.send(NotePrompt { text: prompt.text, origin: prompt.origin }).await;
+            // A prompt that is not stored vouches for nothing: calls ask more, none asks less.
+            if !matches!(noted, Ok(Ok(()))) || approval.send(UserIsThere).await.is_err() {
+                tracing::warn!("a prompt of the user was not stored");
+            }
+        })
+    }
+}

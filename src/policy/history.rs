@@ -1,0 +1,303 @@
+//! The history of a session: what upstreams showed, what the client sent, what the user said, and
+//! what allowed calls created. One value, so that the running proxy, `check` and the cases of a
+//! policy trace through the same thing.
+
+use std::collections::{BTreeSet, VecDeque};
+
+use serde_json::Value;
+
+use crate::provenance::{
+    Destination, DestinationReason, Engine, Flow, Kind, Limits, Origin, OwnField, Place, ReadCall, Record,
+    Said, Sent, Source, Trace, Words, secrets_in, structures,
+};
+
+use super::facts::{Asked, Typed};
+use super::{Effect, OwnPlace, ToolPolicy, asked};
+
+/// Ids of created things that are remembered.
+const CREATED: usize = 16_384;
+/// Ids taken from one result.
+const IDS: usize = 16;
+
+/// What an upstream put before the model.
+#[derive(Debug, Clone, Copy)]
+pub struct Shown<'a> {
+    /// The upstream's configured name.
+    pub upstream: &'a str,
+    /// The tool whose result it is; `None` for listings and the like.
+    pub tool: Option<&'a str>,
+    /// The session's number of the call; 0 where there is none.
+    pub call: u64,
+    /// What it is.
+    pub source: Source,
+    /// The raw JSON.
+    pub message: &'a [u8],
+    /// The own-data fields that policy declares for the tool.
+    pub own_data: &'a [OwnPlace],
+    /// The arguments of the call, for a result.
+    pub arguments: Option<&'a Value>,
+    /// Whether the call made something whose id is the user's own at that upstream.
+    pub creates: Creates,
+}
+
+/// Whether a call makes a thing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Creates {
+    /// Its result names a thing that it made.
+    Yes,
+    /// It does not.
+    No,
+}
+
+impl Creates {
+    /// Whether calls of a tool do.
+    pub fn of(policy: &ToolPolicy) -> Self {
+        if policy.creates.is_some() { Self::Yes } else { Self::No }
+    }
+}
+
+/// What is asked of the history about a call.
+#[derive(Debug, Clone)]
+pub struct Query {
+    /// The upstream's configured name.
+    pub upstream: String,
+    /// The effect of the call.
+    pub effect: Effect,
+    /// The destinations.
+    pub destinations: Vec<Destination>,
+    /// Amounts of the call: decimal text and currency.
+    pub amounts: Vec<(String, Option<String>)>,
+    /// Whether the arguments are searched for content of other upstreams.
+    pub content: Content,
+}
+
+/// Whether the content of the arguments matters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Content {
+    /// Search it.
+    Searched,
+    /// It stays with the user, or is too short to carry anything.
+    Left,
+}
+
+/// What is known of one destination.
+#[derive(Debug, Clone)]
+pub struct TracedDestination {
+    /// Whether the user typed it.
+    pub typed: Typed,
+    /// The latest prompt that names it, from 1.
+    pub prompt: Option<usize>,
+    /// Whether the user asked for the effect on it.
+    pub asked: Asked,
+    /// Where it stood.
+    pub trace: Trace,
+    /// Whether an allowed call created it at this upstream.
+    pub created: bool,
+}
+
+/// The answer to a [`Query`].
+#[derive(Debug, Clone)]
+pub struct Traced {
+    /// One for each destination, in order.
+    pub destinations: Vec<TracedDestination>,
+    /// Whether the user asked for the effect at all.
+    pub asked: Asked,
+    /// Whether every amount was typed.
+    pub amounts_typed: bool,
+    /// Content of other upstreams.
+    pub flows: Vec<Flow>,
+    /// Secret-shaped values.
+    pub secrets: Vec<SecretSeen>,
+    /// Whether the history is whole.
+    pub complete: bool,
+}
+
+/// A secret-shaped value in the arguments.
+#[derive(Debug, Clone)]
+pub struct SecretSeen {
+    /// RFC 6901 pointer of the argument.
+    pub pointer: String,
+    /// What it looks like.
+    pub shape: &'static str,
+    /// Where another upstream showed it.
+    pub from: Option<Place>,
+}
+
+/// The history.
+pub struct History {
+    engine: Engine,
+    words: Words,
+    created: BTreeSet<(String, String)>,
+    order: VecDeque<(String, String)>,
+}
+
+impl History {
+    /// An empty one. `key` makes its hashes its own.
+    pub fn new(limits: Limits, key: [u8; 16]) -> Self {
+        Self {
+            engine: Engine::new(limits, key),
+            words: Words::new(),
+            created: BTreeSet::new(),
+            order: VecDeque::new(),
+        }
+    }
+
+    /// Notes what a call sends, before it is forwarded.
+    pub fn sent(&mut self, sent: &Sent<'_>) {
+        self.engine.sent(sent);
+    }
+
+    /// Notes what an upstream shows, before anyone sees it.
+    pub fn shown(&mut self, shown: &Shown<'_>) {
+        let pointed = shown.arguments.zip(shown.tool).is_some_and(|(arguments, tool)| {
+            let call = ReadCall { tool, arguments, items: items(shown.message) };
+            self.words.pointed_at(&call, &|_| false)
+        });
+        if shown.creates == Creates::Yes {
+            for id in created_ids(shown.message) {
+                // What stood somewhere before was not made by this call.
+                if !self.engine.holds_text(&id) {
+                    self.create(shown.upstream, id);
+                }
+            }
+        }
+        let own_data: Vec<OwnField<'_>> =
+            shown.own_data.iter().map(|own| OwnField { path: &own.path, kinds: &own.kinds }).collect();
+        self.engine.record(&Record {
+            upstream: shown.upstream,
+            tool: shown.tool,
+            call: shown.call,
+            source: shown.source,
+            message: shown.message,
+            own_data: &own_data,
+            pointed,
+        });
+    }
+
+    /// Notes a prompt.
+    pub fn prompt(&mut self, text: &str, origin: Origin) {
+        let engine = &self.engine;
+        self.words.prompt(text, origin, &|text| engine.holds_text(text));
+    }
+
+    /// Answers a query about a call with these arguments.
+    pub fn trace(&self, query: &Query, arguments: &Value) -> Traced {
+        let destinations =
+            query.destinations.iter().map(|destination| self.destination(query, destination)).collect();
+        let typed = |(value, currency): &(String, Option<String>)| {
+            self.words.typed_amount(value, currency.as_deref())
+        };
+        let searched = query.content == Content::Searched;
+        Traced {
+            destinations,
+            asked: asked(&self.words, query.effect, None),
+            amounts_typed: query.amounts.iter().all(typed),
+            flows: if searched { self.engine.flows(arguments, &query.upstream) } else { Vec::new() },
+            secrets: if searched { self.secrets(arguments, &query.upstream) } else { Vec::new() },
+            complete: self.engine.is_complete(),
+        }
+    }
+
+    fn destination(&self, query: &Query, destination: &Destination) -> TracedDestination {
+        let said = self.words.typed(destination);
+        let id = (query.upstream.clone(), destination.text.trim().to_owned());
+        TracedDestination {
+            typed: said.into(),
+            prompt: if let Said::Typed { prompt, .. } = said { Some(prompt) } else { None },
+            asked: asked(&self.words, query.effect, Some(destination)),
+            trace: self.engine.trace(destination),
+            created: self.created.contains(&id),
+        }
+    }
+
+    fn secrets(&self, arguments: &Value, to: &str) -> Vec<SecretSeen> {
+        secrets_in(arguments)
+            .into_iter()
+            .map(|found| {
+                let as_destination = Destination {
+                    pointer: found.pointer.clone(),
+                    argument: String::new(),
+                    is_key: false,
+                    text: found.value,
+                    kind: Kind::Text,
+                    reason: DestinationReason::Shaped,
+                    strict: None,
+                };
+                let places = self.engine.trace(&as_destination).places;
+                let from = places.into_iter().find(|place| place.upstream != to);
+                SecretSeen { pointer: found.pointer, shape: found.shape, from }
+            })
+            .collect()
+    }
+
+    fn create(&mut self, upstream: &str, id: String) {
+        let entry = (upstream.to_owned(), id);
+        if self.created.insert(entry.clone()) {
+            self.order.push_back(entry);
+        }
+        while self.order.len() > CREATED {
+            if let Some(oldest) = self.order.pop_front() {
+                self.created.remove(&oldest);
+            }
+        }
+    }
+}
+
+/// How many items a result holds: its content blocks, or the elements where the one block is a list.
+fn items(message: &[u8]) -> usize {
+    let Ok(result) = serde_json::from_slice::<Value>(message) else { return 0 };
+    match structures(&result).as_slice() {
+        [] => result.get("content").and_then(Value::as_array).map_or(0, Vec::len),
+        [one] => list_len(one).unwrap_or(1),
+        several => several.len(),
+    }
+}
+
+/// The length of a list, or of the only list that an object holds.
+fn list_len(value: &Value) -> Option<usize> {
+    match value {
+        Value::Array(items) => Some(items.len()),
+        Value::Object(members) => match members.values().collect::<Vec<_>>().as_slice() {
+            [Value::Array(items)] => Some(items.len()),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Ids of the thing that a call made: whole scalars under id-like keys at the top of its result, or
+/// one level below.
+fn created_ids(message: &[u8]) -> Vec<String> {
+    let Ok(result) = serde_json::from_slice::<Value>(message) else { return Vec::new() };
+    let mut ids = Vec::new();
+    for structure in structures(&result) {
+        if let Value::Object(members) = structure {
+            collect_ids(&members, 0, &mut ids);
+        }
+    }
+    ids.truncate(IDS);
+    ids
+}
+
+fn collect_ids(members: &serde_json::Map<String, Value>, depth: usize, ids: &mut Vec<String>) {
+    for (key, value) in members.iter().take(64) {
+        match value {
+            Value::String(text) if is_id_key(key) && !text.is_empty() && text.len() <= 256 => {
+                ids.push(text.trim().to_owned());
+            }
+            Value::Number(number) if is_id_key(key) => ids.push(number.to_string()),
+            Value::Object(inner) if depth == 0 => collect_ids(inner, 1, ids),
+            _ => {}
+        }
+    }
+}
+
+/// Whether a member's name says that it identifies its record.
+fn is_id_key(key: &str) -> bool {
+    let key = key.trim_end_matches('_');
+    let lower = key.to_ascii_lowercase();
+    ["id", "key", "number", "ts", "sha", "uuid", "slug"]
+        .iter()
+        .any(|word| lower == *word || lower.strip_suffix(word).is_some_and(|head| head.ends_with(['_', '-'])))
+        || key.strip_suffix("Id").is_some_and(|head| head.ends_with(|c: char| c.is_ascii_lowercase()))
+}

@@ -1,0 +1,337 @@
+//! From a call to its facts, in two pure steps: what must be asked about a call, and the facts that
+//! the answers make. Between the two stands whoever asks: the gate's actors, or one value that holds
+//! the whole history.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
+use crate::provenance::{Destination, Extraction, Kind, Standing, extract};
+
+use super::audience::widening;
+use super::checks::{Surroundings, findings};
+use super::facts::{
+    AmountState, BudgetState, DestinationFacts, Facts, FlowContent, FlowFacts, Gate, PinState,
+};
+use super::grant::{GrantKey, destination_key, fetch_key};
+use super::history::{Content, Query, Traced};
+use super::{Audience, ConstraintFinding, Effect, Layer, Role, ToolPolicy, Typed};
+
+/// Characters below which arguments can carry neither a copied passage nor a secret.
+const CARRIES_NOTHING: usize = 12;
+
+/// What must be asked about a call.
+#[derive(Debug, Clone)]
+pub struct Inquiry {
+    /// The effect of this very call.
+    pub effect: Effect,
+    /// What to ask of the history; `None` when it has nothing to say about this call.
+    pub query: Option<Query>,
+    /// Whether more destinations stood in the arguments than are judged.
+    pub truncated: bool,
+    /// Amounts of a spending call, as they stand in the arguments.
+    pub amounts: Vec<String>,
+}
+
+/// What humans have answered for a destination or flow.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Answered {
+    /// The grant that covers it.
+    pub grant: Option<String>,
+    /// How many prompts the user had typed when it was refused.
+    pub refused: Option<u64>,
+}
+
+/// What no call may change, whatever the policy says.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Guard {
+    /// Folders and files of Bouncer's own: its state folder, the configs, policies and packs it loaded.
+    /// Absolute, with `/`.
+    pub own: Vec<String>,
+    /// The user's home folder.
+    pub home: Option<String>,
+}
+
+impl Guard {
+    fn surroundings<'g>(&'g self, cwd: Option<&'g str>) -> Surroundings<'g> {
+        Surroundings { cwd, home: self.home.as_deref(), own: &self.own }
+    }
+}
+
+/// What stands around a call: the guard, and the local disk.
+#[derive(Clone, Copy)]
+pub struct Around<'a> {
+    /// What is protected whatever the policy says.
+    pub guard: &'a Guard,
+    /// The upstream's working folder, where it is known.
+    pub cwd: Option<&'a str>,
+    /// Where the paths of the call lead once symbolic links are followed.
+    pub resolved: &'a BTreeMap<String, String>,
+}
+
+/// The answers that make facts of an inquiry.
+#[derive(Debug, Clone)]
+pub struct Answers {
+    /// The pin.
+    pub pin: PinState,
+    /// The budget.
+    pub budget: BudgetState,
+    /// Constraints not passed, the guard's among them.
+    pub constraints: Vec<ConstraintFinding>,
+    /// What the history knows, where it was asked.
+    pub traced: Option<Traced>,
+}
+
+impl Inquiry {
+    /// What must be asked about a call of `policy`'s tool at `upstream`.
+    pub fn of(policy: &ToolPolicy, upstream: &str, arguments: &Value) -> Self {
+        let standing = Standings::of(policy, arguments);
+        let effect = standing.effect;
+        let judged = policy.gate == Gate::On && (effect.is_sink() || effect == Effect::Fetch);
+        let extraction =
+            if judged { extract(arguments, &|path| standing.of_path(path)) } else { Extraction::default() };
+        let content =
+            if carries(arguments, 0) >= CARRIES_NOTHING { Content::Searched } else { Content::Left };
+        let amounts = if effect == Effect::Spend { policy.amounts(arguments) } else { Vec::new() };
+        let query = (judged || content == Content::Searched).then(|| Query {
+            upstream: upstream.to_owned(),
+            effect,
+            destinations: extraction.destinations,
+            amounts: amounts.clone(),
+            content,
+        });
+        let amounts = amounts
+            .into_iter()
+            .map(|(value, currency)| currency.map_or(value.clone(), |currency| format!("{value} {currency}")))
+            .collect();
+        Self { effect, query, truncated: extraction.truncated, amounts }
+    }
+
+    /// The constraints that the call does not pass, the guard's among them.
+    pub fn constraints(
+        &self,
+        policy: &ToolPolicy,
+        arguments: &Value,
+        around: Around<'_>,
+        traced: Option<&Traced>,
+    ) -> Vec<ConstraintFinding> {
+        let resolved = |path: &str| around.resolved.get(path).cloned();
+        let surroundings = around.guard.surroundings(around.cwd);
+        let failures = policy.failures(&self.effects(policy), arguments, surroundings, &resolved);
+        findings(failures, &|pointer| self.is_typed(pointer, traced))
+    }
+
+    /// The local paths of the call whose symbolic links matter.
+    pub fn paths(
+        &self,
+        policy: &ToolPolicy,
+        arguments: &Value,
+        guard: &Guard,
+        cwd: Option<&str>,
+    ) -> BTreeSet<String> {
+        policy.paths_to_resolve(arguments, guard.surroundings(cwd))
+    }
+
+    /// All effects that the call may have.
+    fn effects(&self, policy: &ToolPolicy) -> Vec<Effect> {
+        std::iter::once(self.effect).chain(policy.also.iter().map(|(effect, _)| *effect)).collect()
+    }
+
+    /// Whether the user typed each destination that stands at a pointer.
+    fn is_typed(&self, pointer: &str, traced: Option<&Traced>) -> bool {
+        let (Some(query), Some(traced)) = (&self.query, traced) else { return false };
+        let here = query.destinations.iter().zip(&traced.destinations).filter(|(d, _)| d.pointer == pointer);
+        let mut any = false;
+        for (_, traced) in here {
+            any = true;
+            if traced.typed != Typed::Yes {
+                return false;
+            }
+        }
+        any
+    }
+
+    /// The grant keys that may cover each destination, then each flow, in order.
+    pub fn grant_keys(
+        &self,
+        upstream: &str,
+        traced: &Traced,
+        facts: &[DestinationFacts],
+    ) -> Vec<Vec<GrantKey>> {
+        let destinations = facts.iter().map(|facts| {
+            let host = if self.effect == Effect::Fetch { fetch_key(facts) } else { None };
+            destination_key(facts, upstream).into_iter().chain(host).collect()
+        });
+        let flows = traced
+            .flows
+            .iter()
+            .map(|flow| vec![GrantKey::Flow { from: flow.from.upstream.clone(), to: upstream.to_owned() }]);
+        destinations.chain(flows).collect()
+    }
+
+    /// The facts of the destinations, before any human's answer is looked up.
+    pub fn destinations(
+        &self,
+        policy: &ToolPolicy,
+        arguments: &Value,
+        traced: &Traced,
+        links_used: &dyn Fn(&DestinationFacts) -> usize,
+    ) -> Vec<DestinationFacts> {
+        let Some(query) = &self.query else { return Vec::new() };
+        let named = query.destinations.iter().zip(&traced.destinations);
+        named
+            .map(|(destination, traced)| {
+                let mut facts = DestinationFacts {
+                    role: policy.role_of(&destination.argument),
+                    allowlisted: policy.vouches(destination, arguments),
+                    granted: None,
+                    refused: false,
+                    typed: traced.typed,
+                    asked: traced.asked,
+                    trace: traced.trace.clone(),
+                    links_used: 0,
+                    created: traced.created,
+                    destination: destination.clone(),
+                };
+                facts.links_used = links_used(&facts);
+                facts
+            })
+            .collect()
+    }
+
+    /// The facts of the call. `answered` holds what humans said, in the order of [`Self::grant_keys`].
+    pub fn facts(
+        &self,
+        policy: &ToolPolicy,
+        mut destinations: Vec<DestinationFacts>,
+        answers: Answers,
+        answered: &[Answered],
+        call_refused: Option<u64>,
+    ) -> Facts {
+        let Answers { pin, budget, constraints, traced } = answers;
+        let prompts = |at: usize| traced.as_ref().and_then(|t| t.destinations.get(at)).and_then(|d| d.prompt);
+        for (at, facts) in destinations.iter_mut().enumerate() {
+            let Some(answer) = answered.get(at) else { continue };
+            facts.granted.clone_from(&answer.grant);
+            // A refusal yields to a destination that was typed later.
+            let typed_since = |refused: u64| prompts(at).is_some_and(|prompt| prompt as u64 > refused);
+            facts.refused = answer.refused.is_some_and(|refused| !typed_since(refused));
+        }
+        let typed_anything_since =
+            |refused: u64| (0..destinations.len()).any(|at| prompts(at).is_some_and(|p| p as u64 > refused));
+        let call_refused = call_refused.is_some_and(|refused| !typed_anything_since(refused));
+        let flows = traced
+            .as_ref()
+            .map(|traced| flow_facts(self.effect, traced, answered, destinations.len()))
+            .unwrap_or_default();
+        let amount = match &traced {
+            _ if self.amounts.is_empty() => AmountState::None,
+            Some(traced) if traced.amounts_typed => AmountState::Vouched,
+            _ => AmountState::Unvouched,
+        };
+        Facts {
+            effect: self.effect,
+            gate: policy.gate,
+            locality: policy.locality,
+            pin,
+            budget,
+            constraints,
+            destinations,
+            truncated: self.truncated,
+            flows,
+            amount,
+            asked: traced.as_ref().map_or(super::Asked::No, |traced| traced.asked),
+            call_granted: None,
+            call_refused,
+            complete: traced.as_ref().is_none_or(|traced| traced.complete),
+            cells: policy.cells.clone(),
+            unavailable: None,
+        }
+    }
+}
+
+fn flow_facts(effect: Effect, traced: &Traced, answered: &[Answered], skip: usize) -> Vec<FlowFacts> {
+    // A secret that nobody else showed is content like any other, until it leaves by a sink.
+    let leaves = traced.secrets.iter().filter(|secret| effect.is_sink() || secret.from.is_some());
+    let secrets = leaves.map(|secret| FlowFacts {
+        pointer: secret.pointer.clone(),
+        content: FlowContent::Secret { shape: secret.shape, from: secret.from.clone() },
+        granted: false,
+    });
+    let texts = traced.flows.iter().enumerate().map(|(at, flow)| FlowFacts {
+        pointer: flow.pointer.clone(),
+        content: FlowContent::Text { from: flow.from.clone(), chars: flow.chars },
+        granted: answered.get(skip + at).is_some_and(|answer| answer.grant.is_some()),
+    });
+    secrets.chain(texts).collect()
+}
+
+/// The most characters of any string in the arguments, keys included.
+fn carries(value: &Value, depth: usize) -> usize {
+    match value {
+        Value::String(text) => text.len(),
+        Value::Array(items) if depth < 64 => {
+            items.iter().map(|item| carries(item, depth + 1)).max().unwrap_or(0)
+        }
+        Value::Object(members) if depth < 64 => {
+            members.iter().map(|(key, value)| key.len().max(carries(value, depth + 1))).max().unwrap_or(0)
+        }
+        Value::Array(_) | Value::Object(_) => usize::MAX,
+        _ => 0,
+    }
+}
+
+/// What each argument is to this call.
+struct Standings<'p> {
+    policy: &'p ToolPolicy,
+    effect: Effect,
+    /// Whether an argument that says where the call goes holds a value.
+    addressed: bool,
+    /// The audience arguments, top names, that let more people in.
+    widening: Vec<String>,
+}
+
+impl<'p> Standings<'p> {
+    fn of(policy: &'p ToolPolicy, arguments: &Value) -> Self {
+        let widening = widening(policy, arguments);
+        let effect = match policy.effect_of(arguments) {
+            // Letting more people in is a change of access, whatever the verb.
+            Effect::Read | Effect::Write if !widening.is_empty() => Effect::Account,
+            effect => effect,
+        };
+        Self { policy, effect, addressed: policy.is_addressed(arguments), widening }
+    }
+
+    fn of_path(&self, path: &str) -> Standing {
+        let Some(rule) = self.policy.rule_of(path) else { return Standing::Undeclared };
+        if rule.audience == Audience::Decides {
+            let widens = self.widening.contains(&rule.path.0);
+            return if widens { Standing::Authority(Some(Kind::Text)) } else { Standing::Ignored };
+        }
+        match (rule.role, self.effect) {
+            (Role::Destination, _) => Standing::Authority(rule.kind),
+            // What is fetched is said by the destination; the rest of a fetch is harmless.
+            (_, Effect::Fetch) | (Role::Path, Effect::Send) | (Role::Amount | Role::Credential, _) => {
+                Standing::Ignored
+            }
+            // A message goes where its recipients say. A thread or page id decides only when nothing else does.
+            (Role::Target, Effect::Send) if self.addressed => Standing::Ignored,
+            (Role::Target | Role::Path | Role::Command, _) => Standing::Authority(rule.kind),
+            (Role::Content, _) => Standing::Content,
+            // A guess that an argument is harmless does not hide a destination in it.
+            (Role::Selector, _) if rule.layer == Layer::Heuristic => Standing::Undeclared,
+            (Role::Selector, _) => Standing::Ignored,
+        }
+    }
+}
+
+/// The pointers of the links that a fetch uses as read: for counting them by record and host.
+pub fn links_read(facts: &[DestinationFacts]) -> BTreeMap<(String, u64, String), Vec<Destination>> {
+    let mut links: BTreeMap<_, Vec<Destination>> = BTreeMap::new();
+    for facts in facts {
+        let Some(place) = facts.trace.places.iter().find(|place| place.exact) else { continue };
+        let Some(GrantKey::FetchHost(host)) = fetch_key(facts) else { continue };
+        links.entry((place.upstream.clone(), place.call, host)).or_default().push(facts.destination.clone());
+    }
+    links
+}
