@@ -187,7 +187,7 @@ fn decoded(pointer: &str, text: &str, found: &mut Vec<(String, String)>) {
     while let Some((text, depth)) = open.pop() {
         if depth < 2 {
             let view = fold(&text);
-            for derived in decode::derive(&text, &view.text) {
+            for derived in decode::derive(&text, &view.text, &[]) {
                 if derived.text.len() <= budget {
                     budget -= derived.text.len();
                     open.push((derived.text, depth + 1));

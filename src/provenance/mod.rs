@@ -23,6 +23,8 @@ mod lookup;
 mod numbers;
 mod own;
 mod query;
+#[cfg(test)]
+mod respelled_tests;
 mod secret;
 mod sent;
 #[cfg(test)]

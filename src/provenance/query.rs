@@ -4,6 +4,8 @@
 //! A value is asked for in every shape it parses as; a declared kind adds shapes. It is decoded like
 //! records are, and for structured kinds asked for by rot13 and backwards, which are not undone in records.
 
+use std::collections::VecDeque;
+
 use ::url::Url;
 
 use super::atoms::{self, Class};
@@ -44,11 +46,11 @@ pub(crate) fn questions(text: &str, kind: Kind) -> Questions {
     let mut out = Questions::default();
     out.plain(text, kind, &[]);
     if text.len() <= LONGEST_CODE {
-        let mut open = vec![(text.to_owned(), Vec::new(), 0)];
+        let mut open = VecDeque::from([(text.to_owned(), Vec::new(), 0)]);
         let mut budget = 64_usize;
-        while let Some((text, chain, depth)) = open.pop() {
+        while let Some((text, chain, depth)) = open.pop_front() {
             let view = fold(&text);
-            for derived in decode::derive(&text, &view.text) {
+            for derived in decode::derive(&text, &view.text, &chain) {
                 budget = budget.saturating_sub(1);
                 if budget == 0 {
                     return out;
@@ -56,7 +58,7 @@ pub(crate) fn questions(text: &str, kind: Kind) -> Questions {
                 let chain: Vec<Decoding> = chain.iter().copied().chain(derived.steps).collect();
                 out.plain(&derived.text, shape_of(&derived.text).unwrap_or(kind), &chain);
                 if depth + 1 < DEEPEST_CODE {
-                    open.push((derived.text, chain, depth + 1));
+                    open.push_back((derived.text, chain, depth + 1));
                 }
             }
         }
@@ -294,7 +296,9 @@ impl Questions {
 
 /// A value by rot13 and backwards, where that changes it.
 fn turned(text: &str) -> Vec<(String, Decoding)> {
-    [(decode::rot13(text), Decoding::Rot13), (decode::reversed(text), Decoding::Reversed)]
+    let by_rot13 = decode::rot13(text);
+    let both = decode::reversed(&by_rot13);
+    [(by_rot13, Decoding::Rot13), (decode::reversed(text), Decoding::Reversed), (both, Decoding::Rot13)]
         .into_iter()
         .filter(|(turned, _)| turned != text)
         .collect()

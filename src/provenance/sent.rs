@@ -87,7 +87,7 @@ impl Engine {
                 }
             }
             if depth < 3 && budget > 0 {
-                open.extend(decode::derive(&text, &view.text).into_iter().map(|d| (d.text, depth + 1)));
+                open.extend(decode::derive(&text, &view.text, &[]).into_iter().map(|d| (d.text, depth + 1)));
             }
         }
         found

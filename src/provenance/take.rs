@@ -2,7 +2,7 @@
 //! index, each with the kind of place it stood in.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use std::ops::Range;
 
 use super::atoms::{self, Class};
@@ -293,15 +293,16 @@ impl Engine {
     fn decoded(&mut self, frame: &Frame<'_>, text: &str, view: &View<'_>, plan: &Passage, free: PlaceKind) {
         let mut budget = text.len() * MOST_DECODED + 4096;
         let mut seen: BTreeSet<u64> = BTreeSet::new();
-        let first = decode::derive(text, &view.text);
-        let mut open: Vec<(decode::Derived, usize, Vec<Decoding>, Range<usize>)> = first
+        let first = decode::derive(text, &view.text, &plan.chain);
+        // ORDER: what is nearest to the text first, so that a long way to a view does not hide a short one.
+        let mut open: VecDeque<(decode::Derived, usize, Vec<Decoding>, Range<usize>)> = first
             .into_iter()
             .map(|derived| {
                 let origin = view.source(derived.range.start)..view.source(derived.range.end);
                 (derived, 1, plan.chain.clone(), origin)
             })
             .collect();
-        while let Some((derived, depth, mut chain, origin)) = open.pop() {
+        while let Some((derived, depth, mut chain, origin)) = open.pop_front() {
             if derived.text.len() > budget {
                 self.complete = false;
                 continue;
@@ -326,8 +327,8 @@ impl Engine {
             self.note(frame, &derived.text, &view, &noted);
             self.whole(frame, &derived.text, 0, &noted);
             if depth < DEEPEST_CODE {
-                for next in decode::derive(&derived.text, &view.text) {
-                    open.push((next, depth + 1, chain.clone(), origin.clone()));
+                for next in decode::derive(&derived.text, &view.text, &chain) {
+                    open.push_back((next, depth + 1, chain.clone(), origin.clone()));
                 }
             }
         }

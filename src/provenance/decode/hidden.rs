@@ -3,6 +3,7 @@
 
 use super::views::{Derived, as_text};
 use crate::provenance::Decoding;
+use crate::provenance::text::is_ignorable;
 
 /// The hidden text of `source`; its place is given in `folded`, which has lost those characters, as the
 /// whole.
@@ -11,27 +12,49 @@ pub(crate) fn derive(source: &str, folded: &str) -> Vec<Derived> {
     if !source.bytes().any(|b| b == 0xf3 || b == 0xef) {
         return Vec::new();
     }
-    let mut tags = Vec::new();
-    let mut bytes = Vec::new();
+    let mut runs = [Run::default(), Run::default()];
+    let [tags, bytes] = &mut runs;
     for c in source.chars() {
         let code = u32::from(c);
         match code {
-            0xe0020..=0xe007e => tags.extend(u8::try_from(code - 0xe0000)),
-            0xfe00..=0xfe0f => bytes.extend(u8::try_from(code - 0xfe00)),
-            0xe0100..=0xe01ef => bytes.extend(u8::try_from(code - 0xe0100 + 16)),
+            0xe0020..=0xe007e => tags.push(code - 0xe0000),
+            0xfe00..=0xfe0f => bytes.push(code - 0xfe00),
+            0xe0100..=0xe01ef => bytes.push(code - 0xe0100 + 16),
+            // What is hidden as well stands between two characters of a run without parting them.
+            _ if is_ignorable(c) => {}
             _ => {
-                // Runs are told apart by a blank, so that two of them do not become one token.
-                for run in [&mut tags, &mut bytes] {
-                    if run.last().is_some_and(|last| *last != b' ') {
-                        run.push(b' ');
-                    }
-                }
+                tags.part();
+                bytes.part();
             }
         }
     }
-    [tags, bytes]
-        .into_iter()
-        .filter_map(|run| as_text(run.trim_ascii()))
+    let mut all: Vec<String> = Vec::new();
+    for run in runs {
+        for text in [run.parted, run.joined] {
+            all.extend(as_text(text.trim_ascii()).filter(|text| !all.contains(text)));
+        }
+    }
+    all.into_iter()
         .map(|text| Derived { text, range: 0..folded.len(), steps: vec![Decoding::TagCharacters] })
         .collect()
+}
+
+/// Hidden bytes, read twice: parted where a visible character stands between them, and joined.
+#[derive(Default)]
+struct Run {
+    parted: Vec<u8>,
+    joined: Vec<u8>,
+}
+
+impl Run {
+    fn push(&mut self, code: u32) {
+        self.parted.extend(u8::try_from(code));
+        self.joined.extend(u8::try_from(code));
+    }
+
+    fn part(&mut self) {
+        if self.parted.last().is_some_and(|last| *last != b' ') {
+            self.parted.push(b' ');
+        }
+    }
 }

@@ -212,10 +212,19 @@ fn quoted(text: &str) -> String {
         if at < from {
             continue;
         }
-        if let Some((length, decoded)) = quoted_at(bytes, at) {
+        let mut end = at;
+        let mut row = Vec::new();
+        while byte(bytes, end) == b'='
+            && let Some((length, decoded)) = quoted_at(bytes, end)
+        {
+            end += length;
+            row.extend(decoded);
+        }
+        // `to=DEADBEEF` is an assignment: a row of codes that is no text stays.
+        if end > at && std::str::from_utf8(&row).is_ok() {
             out.extend_from_slice(bytes.get(from..at).unwrap_or_default());
-            out.extend(decoded);
-            from = at + length;
+            out.append(&mut row);
+            from = end;
         }
     }
     out.extend_from_slice(bytes.get(from..).unwrap_or_default());

@@ -10,6 +10,7 @@ mod inplace;
 mod markup;
 mod runs;
 mod spelled;
+mod turned;
 mod views;
 
 pub(crate) use views::{Derived, derive, reversed, rot13};

@@ -29,12 +29,19 @@ pub(crate) fn derive(text: &str, all: &mut Vec<Derived>) {
         let (end, wrapped) = run_end(bytes, start);
         at = end.max(start + 1);
         if end - start >= SHORTEST {
-            let run: String = if wrapped {
-                cut(text, start..end).chars().filter(|c| !c.is_whitespace()).collect()
-            } else {
-                cut(text, start..end).to_owned()
-            };
-            one(&run, start..end, all);
+            let part = cut(text, start..end);
+            let mut from = start;
+            for line in part.split_inclusive(['\n', ' ', '\t', '\r']) {
+                let run = line.trim_end();
+                if run.len() >= SHORTEST {
+                    one(run, from..from + run.len(), all);
+                }
+                from += line.len();
+            }
+            if wrapped {
+                let run: String = part.chars().filter(|c| !c.is_whitespace()).collect();
+                one(&run, start..end, all);
+            }
         }
     }
 }

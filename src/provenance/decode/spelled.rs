@@ -27,17 +27,21 @@ static TRIGGER: LazyLock<Option<AhoCorasick>> =
 
 static MARKS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(concat!(
-        r"(?i)(?<dot>\s*[\[({<]\s*(?:dot|punkt|punto|point|\.)\s*[\])}>]\s*|\s+dot\s+|_dot_|-dot-|\s+\.\s+)",
-        r"|(?<at>\s*[\[({<]\s*(?:at|@)\s*[\])}>]\s*|_at_|-at-|\s*@\s+|\s+@)",
+        r"(?i)(?<dot>\s*[\[({<]+\s*(?:dot|punkt|punto|point|\.)\s*[\])}>]+\s*|\s+dot\s+|_dot_|-dot-|\s+\.\s+)",
+        r"|(?<at>\s*[\[({<]+\s*(?:at|@)\s*[\])}>]+\s*|_at_|-at-|\s*@\s+|\s+@)",
         r"|(?<bare>\s+at\s+)",
         r"|(?<http>\bh(?:xx|\*\*)p)",
-        r"|(?<colon>[\[(](?:://|:/|:|/|//)[\])])",
+        r"|(?<colon>[\[(]+(?:://|:/|:|/|//)[\])]+)",
     ))
     .ok()
 });
 
 static AFTER_BARE: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"(?i)^[\w-]+(?:\s*[\[({<]\s*(?:dot|punkt|punto|point|\.)\s*[\])}>]|\s+dot\s|_dot_)").ok()
+});
+
+static BEFORE_BARE: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r"(?i)(?:[\[({<]\s*(?:dot|punkt|punto|point|\.)\s*[\])}>]\s*|\sdot\s+|_dot_)[\w-]+$").ok()
 });
 
 pub(crate) fn derive(text: &str, all: &mut Vec<Derived>) {
@@ -63,7 +67,10 @@ fn undo(text: &str, marks: &Regex) -> String {
         } else if found.name("at").is_some() {
             between.then(|| "@".to_owned())
         } else if found.name("bare").is_some() {
-            let spelled = AFTER_BARE.as_ref().is_some_and(|after| after.is_match(rest));
+            let near = whole.start() - whole.start().min(80);
+            let before = text.get(near..whole.start()).unwrap_or_default();
+            let spelled = AFTER_BARE.as_ref().is_some_and(|after| after.is_match(rest))
+                || BEFORE_BARE.as_ref().is_some_and(|marks| marks.is_match(before));
             (between && spelled).then(|| "@".to_owned())
         } else if found.name("http").is_some() {
             Some("http".to_owned())
@@ -80,7 +87,8 @@ fn undo(text: &str, marks: &Regex) -> String {
     out
 }
 
-/// Single characters that one and the same separator sets apart, joined.
+/// Single characters that one and the same separator sets apart, joined. Twice the separator is a character
+/// that folding dropped, three times is the separator itself, spaced like the rest.
 pub(crate) fn spaced(text: &str, all: &mut Vec<Derived>) {
     let bytes = text.as_bytes();
     let mut at = 0;
@@ -88,7 +96,6 @@ pub(crate) fn spaced(text: &str, all: &mut Vec<Derived>) {
         let separator = byte(bytes, at + 1);
         let starts = byte(bytes, at).is_ascii_graphic()
             && b" \t\n-._,|/*~:".contains(&separator)
-            && byte(bytes, at + 3) == separator
             && !(at > 0 && byte(bytes, at - 1).is_ascii_alphanumeric());
         if !starts {
             at += 1;
@@ -97,22 +104,23 @@ pub(crate) fn spaced(text: &str, all: &mut Vec<Derived>) {
         let mut joined = String::new();
         let mut end = at;
         loop {
-            let item = byte(bytes, end);
-            if !item.is_ascii_graphic() {
-                break;
-            }
-            joined.push(char::from(item));
+            joined.push(char::from(byte(bytes, end)));
             end += 1;
-            if byte(bytes, end) != separator || !byte(bytes, end + 1).is_ascii_graphic() {
+            let gap =
+                bytes.get(end..).unwrap_or_default().iter().take(4).take_while(|b| **b == separator).count();
+            // A separator that is an item of its own: `d-r---o` is `dr-o`.
+            let next = end + gap;
+            let item = byte(bytes, next);
+            let after = byte(bytes, next + 1);
+            let single = item.is_ascii_graphic()
+                && (after == separator || !(after.is_ascii_alphanumeric() || after >= 0x80));
+            if !(1..=3).contains(&gap) || !single {
                 break;
             }
-            // The next item must be one character long.
-            let after = byte(bytes, end + 2);
-            let single = after == separator || !(after.is_ascii_alphanumeric() || after >= 0x80);
-            if !single {
-                break;
+            if gap == 3 {
+                joined.push(char::from(separator));
             }
-            end += 1;
+            end = next;
         }
         if joined.len() >= FEWEST {
             push(all, text, at..end, joined, vec![Decoding::Spelled]);

@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use super::{codes, hidden, inplace, markup, runs, spelled};
+use super::{codes, hidden, inplace, markup, runs, spelled, turned};
 use crate::provenance::Decoding;
-use crate::provenance::text::{byte, cut};
+use crate::provenance::text::{byte, cut, is_ignorable};
 
 /// A part of a text with one layer undone.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,7 +18,9 @@ pub(crate) struct Derived {
 }
 
 /// Every view of a text one layer down. `source` is the text before folding, for what folding drops.
-pub(crate) fn derive(source: &str, folded: &str) -> Vec<Derived> {
+///
+/// `before`: the steps that led to this text. What was turned once is not turned again.
+pub(crate) fn derive(source: &str, folded: &str, before: &[Decoding]) -> Vec<Derived> {
     let mut all = hidden::derive(source, folded);
     inplace::derive(folded, &mut all);
     markup::derive(folded, &mut all);
@@ -26,6 +28,9 @@ pub(crate) fn derive(source: &str, folded: &str) -> Vec<Derived> {
     spelled::spaced(folded, &mut all);
     runs::derive(folded, &mut all);
     codes::derive(folded, &mut all);
+    if !before.iter().any(|step| matches!(step, Decoding::Rot13 | Decoding::Reversed)) {
+        turned::derive(folded, &mut all);
+    }
     all.retain(|derived| !derived.text.trim().is_empty());
     all
 }
@@ -80,7 +85,7 @@ pub(crate) fn as_text(bytes: &[u8]) -> Option<String> {
         if c.is_control() && !matches!(c, '\t' | '\n' | '\r') || c == '\u{fffd}' {
             return None;
         }
-        words += usize::from(c.is_alphanumeric());
+        words += usize::from(c.is_alphanumeric() || is_ignorable(c));
     }
     (words >= 3 && words * 3 >= text.chars().count()).then(|| text.to_owned())
 }
@@ -121,7 +126,7 @@ mod tests {
 
     fn check(text: &str, expected: &str, step: Decoding) {
         let view = fold(text);
-        let all = derive(text, &view.text);
+        let all = derive(text, &view.text, &[]);
         assert!(
             all.iter().any(|derived| derived.text.contains(expected) && derived.steps.contains(&step)),
             "{text}: {all:?}"

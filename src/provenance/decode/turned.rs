@@ -1,0 +1,83 @@
+//! Encodings that stand backwards or under rot13. Neither is undone in plain words (`stressed` is no
+//! `desserts`); here the marks of the encoding show that something was turned.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::views::{Derived, push, reversed, rot13, windows};
+use crate::provenance::Decoding;
+use crate::provenance::text::{byte, cut};
+
+const REACH: usize = 120;
+/// Longest token that is turned.
+const LONGEST_TOKEN: usize = 4096;
+/// Fewest marks of an encoding in a token that is turned.
+const FEWEST_MARKS: usize = 2;
+
+/// Spelled marks backwards, and by rot13.
+static BACKWARDS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r"(?i)\stod\s|[\])}](?:\.|tod|ta)[\[({]|//:s?p(?:xx|\*\*)h|>[a-z]{1,8}/<").ok()
+});
+static BY_ROT13: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"(?i)\sqbg\s|[\[({](?:qbg|ng)[\])}]|ukkcf?://").ok());
+
+pub(crate) fn derive(text: &str, all: &mut Vec<Derived>) {
+    escaped_tokens(text, all);
+    for (marks, step) in [(&BACKWARDS, Decoding::Reversed), (&BY_ROT13, Decoding::Rot13)] {
+        let Some(marks) = marks.as_ref() else { continue };
+        let spots: Vec<usize> = marks.find_iter(text).map(|found| found.start()).collect();
+        for range in windows(text, &spots, REACH) {
+            let part = cut(text, range.clone());
+            let turned = if step == Decoding::Rot13 { rot13(part) } else { reversed(part) };
+            push(all, text, range, turned, vec![step]);
+        }
+    }
+}
+
+/// Tokens with several marks of escapes, turned both ways.
+fn escaped_tokens(text: &str, all: &mut Vec<Derived>) {
+    let bytes = text.as_bytes();
+    let mut done = 0;
+    for at in memchr::memchr3_iter(b'%', b'\\', b'&', bytes).chain(memchr::memchr_iter(b'=', bytes)) {
+        // Both rows of places are in order; the second starts over.
+        if at < done && byte(bytes, at) != b'=' {
+            continue;
+        }
+        let start = bytes
+            .get(at.saturating_sub(LONGEST_TOKEN)..at)
+            .unwrap_or_default()
+            .iter()
+            .rposition(u8::is_ascii_whitespace)
+            .map_or(at.saturating_sub(LONGEST_TOKEN), |gap| at.saturating_sub(LONGEST_TOKEN) + gap + 1);
+        let tail = bytes.get(at..(at + LONGEST_TOKEN).min(bytes.len())).unwrap_or_default();
+        let end = at + tail.iter().position(u8::is_ascii_whitespace).unwrap_or(tail.len());
+        done = end;
+        let token = cut(text, start..end);
+        let first_of_kind =
+            byte(bytes, at) != b'=' || !bytes.get(start..at).unwrap_or_default().contains(&b'=');
+        if token.is_empty() || !first_of_kind || marks(token) < FEWEST_MARKS {
+            continue;
+        }
+        push(all, text, start..end, reversed(token), vec![Decoding::Reversed]);
+        push(all, text, start..end, rot13(token), vec![Decoding::Rot13]);
+    }
+}
+
+fn marks(token: &str) -> usize {
+    let bytes = token.as_bytes();
+    let code = |b: u8| b.is_ascii_hexdigit() || matches!(b, b'n'..=b's' | b'N'..=b'S');
+    let ahead = |at: usize| code(byte(bytes, at + 1)) && code(byte(bytes, at + 2));
+    let behind = |at: usize| at >= 2 && code(byte(bytes, at - 1)) && code(byte(bytes, at - 2));
+    let (mut count, mut opens, mut ends) = (0, 0, 0);
+    for (at, b) in bytes.iter().enumerate() {
+        match b {
+            b'%' | b'=' if ahead(at) || behind(at) => count += 1,
+            b'\\' => count += 1,
+            b'&' => opens += 1,
+            b';' => ends += 1,
+            _ => {}
+        }
+    }
+    count + opens.min(ends)
+}
