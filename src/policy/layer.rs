@@ -4,9 +4,11 @@
 //! tool's name may add and tighten, never take away: a stranger's server may call its tools what it
 //! likes.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
-use crate::provenance::TrustRule;
+use crate::provenance::{Kind, TrustRule};
 
 use super::constraint::{Bound as Folder, Constraint, PathLimit, Presence, Test};
 use super::heuristics::Derived;
@@ -22,6 +24,8 @@ pub(super) struct Layers<'s> {
     schema: &'s Value,
     policy: ToolPolicy,
     tests: Vec<(ArgPath, Test, Layer)>,
+    /// Arguments that only rules for many tools name, by their folded paths.
+    loose: BTreeSet<String>,
     path_args: Option<(Vec<ArgPath>, Layer)>,
     folders: Option<(Vec<Folder>, Layer)>,
 }
@@ -60,6 +64,7 @@ impl<'s> Layers<'s> {
                 refused: None,
             },
             tests: Vec::new(),
+            loose: BTreeSet::new(),
             path_args: None,
             folders: None,
         }
@@ -97,10 +102,20 @@ impl<'s> Layers<'s> {
             None => {}
         }
         self.policy.trusted.extend(rule.trusted.iter().map(|trusted| (trusted.clone(), layer)));
+        let many = rule.key.is_for_many();
         for (path, test) in &rule.tests {
+            let undeclared = presence(self.schema, path.top()) == Presence::Undeclared;
+            let about_paths = matches!(test, Test::Path(_) | Test::AtLeast(_));
+            if many && undeclared && !about_paths {
+                continue;
+            }
             self.set_test(path, test, layer);
+            self.note_reach(path, many);
         }
         if let Some(args) = &rule.path_args {
+            for path in args {
+                self.note_reach(path, many);
+            }
             self.path_args = Some((args.clone(), layer));
         }
         if let Some(folders) = &rule.bounds {
@@ -151,6 +166,15 @@ impl<'s> Layers<'s> {
         self.promote(rule, layer);
     }
 
+    /// Remembers whether a rule for just this tool names an argument.
+    fn note_reach(&mut self, path: &ArgPath, many: bool) {
+        if many {
+            self.loose.insert(path.folded());
+        } else {
+            self.loose.remove(&path.folded());
+        }
+    }
+
     fn clear(&mut self) {
         self.policy.effect = Effect::Write;
         self.policy.also.clear();
@@ -176,7 +200,13 @@ impl<'s> Layers<'s> {
     /// A tool that is called exfiltrating, or is given sink arguments, is a sink even if nothing else
     /// says so.
     fn promote(&mut self, rule: &Rule, layer: Layer) {
-        let called = rule.gate == Some(Gate::On) || rule.names_sinks == SinkNames::Given;
+        // A rule for many tools names sinks only of those that have the argument.
+        let has_them = || {
+            let declared = |path: &ArgPath| presence(self.schema, path.top()) != Presence::Undeclared;
+            !rule.key.is_for_many() || rule.args.keys().any(declared)
+        };
+        let named = rule.names_sinks == SinkNames::Given && has_them();
+        let called = rule.gate == Some(Gate::On) || named;
         let said = rule.effect.is_some() || !rule.also.is_empty();
         if called && !said && matches!(self.policy.effect, Effect::Read | Effect::Write) {
             (self.policy.effect, self.policy.effect_layer) = (Effect::Send, layer);
@@ -184,7 +214,7 @@ impl<'s> Layers<'s> {
         }
     }
 
-    fn set_arg(&mut self, path: &ArgPath, role: Role, kind: Option<crate::provenance::Kind>, layer: Layer) {
+    fn set_arg(&mut self, path: &ArgPath, role: Role, kind: Option<Kind>, layer: Layer) {
         let folded = path.folded();
         if let Some(arg) = self.policy.args.iter_mut().find(|arg| arg.path.folded() == folded) {
             arg.role = role;
@@ -211,7 +241,7 @@ impl<'s> Layers<'s> {
     pub(super) fn finish(mut self) -> ToolPolicy {
         if let Some((args, layer)) = self.path_args.clone() {
             for path in args {
-                self.set_arg(&path, Role::Path, Some(crate::provenance::Kind::Path), layer);
+                self.set_arg(&path, Role::Path, Some(Kind::Path), layer);
             }
         }
         if let Some((folders, layer)) = self.folders.take() {
@@ -220,11 +250,14 @@ impl<'s> Layers<'s> {
                 self.set_test(&path, &Test::Path(limit), layer);
             }
         }
-        let Self { schema, mut policy, tests, .. } = self;
+        let Self { schema, mut policy, tests, loose, .. } = self;
         policy.constraints = tests
             .into_iter()
             .map(|(argument, test, layer)| {
-                let presence = presence(schema, argument.top());
+                let presence = match presence(schema, argument.top()) {
+                    Presence::Undeclared if loose.contains(&argument.folded()) => Presence::Swept,
+                    presence => presence,
+                };
                 Constraint { argument, test, layer, presence }
             })
             .collect();
@@ -234,7 +267,7 @@ impl<'s> Layers<'s> {
     }
 
     /// The arguments that `allowed_path_prefixes` is about: those named, else all paths of the tool.
-    fn confined(&self) -> Vec<ArgPath> {
+    fn confined(&mut self) -> Vec<ArgPath> {
         if let Some((args, _)) = &self.path_args {
             return args.clone();
         }
@@ -246,7 +279,11 @@ impl<'s> Layers<'s> {
             .map(|arg| arg.path.clone())
             .collect();
         // FAIL CLOSED: nothing is known to be a path, so whatever looks like one is.
-        if known.is_empty() { vec![ArgPath("path".to_owned())] } else { known }
+        if known.is_empty() {
+            self.loose.insert("path".to_owned());
+            return vec![ArgPath("path".to_owned())];
+        }
+        known
     }
 }
 

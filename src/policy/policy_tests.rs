@@ -175,3 +175,27 @@ fn a_policy_that_refuses_all_refuses_every_tool() {
     let tool = policy.tool_policy(&upstream(), &describe("get_time", &json!({})));
     assert_eq!(tool.refused.as_deref(), Some("p.yaml:1:1"));
 }
+
+#[test]
+fn a_rule_for_many_tools_leaves_those_alone_that_it_does_not_fit() {
+    let rules = vec![rule("*", |r| {
+        r.bounds = Some(vec![Folder::new("/w").unwrap()]);
+        r.args.insert(ArgPath("to".into()), (Role::Destination, None));
+        r.names_sinks = SinkNames::Given;
+        r.tests.push((ArgPath("table".into()), Test::Pattern(Pattern::new("[a-z]+").unwrap())));
+    })];
+    let policy = Policy::new(vec![set(rules)], Vec::new());
+    let outcome = |name: &str, properties: Value, arguments: Value| {
+        let tool = policy.tool_policy(&upstream(), &describe(name, &properties));
+        let around = Surroundings { cwd: None, home: None, own: &[] };
+        let failures = tool.failures(&[tool.effect], &arguments, around, &|_| None);
+        (tool.effect, failures.into_iter().map(|f| f.outcome).max())
+    };
+    let deny = Some(Outcome::Deny);
+    assert_eq!(outcome("get_time", json!({"tz": {}}), json!({"tz": "UTC"})), (Effect::Read, None));
+    assert_eq!(outcome("frobnicate", json!({"mode": {}}), json!({"mode": "/etc/x"})), (Effect::Write, deny));
+    assert_eq!(outcome("write_file", json!({"path": {}}), json!({"path": "/etc/x"})), (Effect::Write, deny));
+    assert_eq!(outcome("write_file", json!({"path": {}}), json!({"path": "/w/x"})), (Effect::Write, None));
+    assert_eq!(outcome("count", json!({"table": {}}), json!({"table": "A"})).1, deny);
+    assert_eq!(outcome("frobnicate", json!({"to": {}}), json!({"to": "x"})).0, Effect::Send);
+}

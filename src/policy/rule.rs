@@ -33,6 +33,11 @@ impl ToolKey {
         &self.source
     }
 
+    /// Whether the key is about many tools.
+    pub fn is_for_many(&self) -> bool {
+        self.source.rsplit('.').next().is_some_and(|tool| tool.contains('*'))
+    }
+
     /// How specific the key is for this tool, if it is about it at all. More is more specific: first
     /// the tool's part counts, then the upstream's.
     pub fn matches(&self, upstream: &str, tool: &str) -> Option<Specificity> {

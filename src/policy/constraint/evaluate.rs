@@ -251,7 +251,7 @@ fn absent(
         // The path stands under another name, where the rule does not look.
         let elsewhere = others.iter().any(|leaf| match (env.role)(&leaf.argument) {
             Some(Role::Path) => true,
-            Some(Role::Content | Role::Selector | Role::Credential) => false,
+            Some(Role::Content | Role::Credential) => false,
             _ => path::looks_like_path(leaf.text),
         });
         if elsewhere {

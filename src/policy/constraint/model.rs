@@ -28,6 +28,8 @@ pub enum Presence {
     Optional,
     /// Not declared: the rule may have been meant for another name, so its absence is no pass by itself.
     Undeclared,
+    /// Not declared, under a rule for many tools: absence passes unless a path stands elsewhere.
+    Swept,
 }
 
 /// What an argument must be.
