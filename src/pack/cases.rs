@@ -119,7 +119,14 @@ pub fn read_cases(text: &str, file: &str) -> Result<Vec<Case>, Vec<Diagnostic>> 
         Defaults { upstream: default_upstream(), tools: Vec::new(), packs: CasePacks::default() };
     let rows = match &root.value {
         Value::Seq(rows) => rows.as_slice(),
-        _ => defaults.read(&root, &mut check).unwrap_or_default(),
+        _ => {
+            let rows = defaults.read(&root, &mut check).unwrap_or_default();
+            // A bare list comes from elsewhere and may say more than we read; our own form may not.
+            for field in rows.iter().flat_map(Node::entries).filter(|f| !ROW_KEYS.contains(&f.key.as_str())) {
+                check.unknown_key(field, "in a case", &ROW_KEYS);
+            }
+            rows
+        }
     };
     let cases: Vec<Case> = rows.iter().filter_map(|row| case(row, &defaults, &mut check)).collect();
     if cases.is_empty() && !check.failed() {
@@ -158,9 +165,6 @@ fn case(row: &Node, defaults: &Defaults, check: &mut Checker) -> Option<Case> {
     let fields = check.map(row, "a case")?;
     let get =
         |key: &str| fields.iter().find(|f| f.key == key).map(|f| &f.value).filter(|n| n.value != Value::Null);
-    for field in fields.iter().filter(|f| !ROW_KEYS.contains(&f.key.as_str())) {
-        check.unknown_key(field, "in a case", &ROW_KEYS);
-    }
     let id = get("id").and_then(|n| check.string(n, "`id` of a case")).unwrap_or("case").to_owned();
     let what = format!("case {}", quoted(&id));
     let Some(call_node) = get("call") else {

@@ -9,6 +9,7 @@ mod entry;
 mod jsonc;
 mod load;
 pub mod raw;
+mod run;
 mod schema;
 mod tree;
 
@@ -19,5 +20,6 @@ pub use compile::{compile_pack, compile_policy, compile_policy_node};
 pub use diagnostic::{Diagnostic, Position, Severity, nearest, quoted};
 pub use jsonc::{MAX_JSON_BYTES, parse_jsonc};
 pub use load::{PolicySource, load_policy, read_policy, refuse_all};
+pub use run::{CaseResult, Passed, run_case};
 pub use schema::{file_schema, in_words, policy_schema};
 pub use tree::{Entry, MAX_YAML_BYTES, Node, Value, parse_yaml};
