@@ -415,8 +415,10 @@ mod tests {
     }
 
     #[test]
-    fn the_policy_allows_the_folder_that_is_replaced() {
+    fn the_policy_loads_and_allows_the_folder_that_is_replaced() {
         assert!(POLICY.contains(ALLOWED));
+        let compiled = crate::pack::compile_policy(POLICY, "policy.yaml");
+        assert!(compiled.is_ok_and(|(_, warnings)| warnings.is_empty()));
     }
 
     #[test]

@@ -1,0 +1,53 @@
+// Drives an MCP server with the npm `@modelcontextprotocol/sdk` client, as a plan says, and prints
+// what came of it. The plan and the output are those of drive.py beside this file.
+//
+// usage: node drive.mjs PLAN.json FOLDER-WITH-node_modules
+
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+
+const [planFile, folder] = process.argv.slice(2);
+const require = createRequire(join(folder, "package.json"));
+const load = async (path) => import(pathToFileURL(require.resolve(`@modelcontextprotocol/sdk/${path}`)));
+const { Client } = await load("client/index.js");
+const { StdioClientTransport } = await load("client/stdio.js");
+const { ElicitRequestSchema, ToolListChangedNotificationSchema } = await load("types.js");
+
+const plan = JSON.parse(readFileSync(planFile, "utf8"));
+const questions = [];
+let changed, wake;
+const arm = () => { changed = new Promise((resolve) => { wake = resolve; }); };
+arm();
+
+const client = new Client({ name: "drive", version: "1" }, { capabilities: { elicitation: {} } });
+client.setNotificationHandler(ToolListChangedNotificationSchema, () => wake());
+client.setRequestHandler(ElicitRequestSchema, (request) => {
+  questions.push(request.params.message);
+  return { action: "accept", content: { decision: "allow_once" } };
+});
+
+const [command, ...args] = plan.command;
+await client.connect(new StdioClientTransport({ command, args, env: process.env, stderr: "inherit" }));
+let names;
+for (;;) {
+  arm();
+  names = [];
+  let cursor;
+  do {
+    const page = await client.listTools(cursor === undefined ? {} : { cursor });
+    names.push(...page.tools.map((tool) => tool.name));
+    cursor = page.nextCursor;
+  } while (cursor !== undefined);
+  if (plan.wanted.every((name) => names.includes(name))) break;
+  await changed;
+}
+const results = [];
+for (const call of plan.calls) {
+  const result = await client.callTool({ name: call.tool, arguments: call.arguments });
+  const text = result.content.filter((block) => block.type === "text").map((block) => block.text).join("\n");
+  results.push({ tool: call.tool, isError: Boolean(result.isError), text });
+}
+await client.close();
+console.log(JSON.stringify({ tools: names, results, questions }));

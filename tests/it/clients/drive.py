@@ -1,0 +1,59 @@
+#!/usr/bin/env python3
+"""Drives an MCP server with the PyPI `mcp` client, as a plan says, and prints what came of it.
+
+usage: drive.py PLAN.json
+
+The plan: {"command": [PROGRAM, ARGUMENT…], "wanted": [TOOL…], "calls": [{"tool", "arguments"}…]}.
+It connects, lists until every wanted tool is there (a change is announced), makes the calls one
+after the other, and accepts every question with `allow_once`. One JSON object is printed:
+{"tools": [NAME…], "results": [{"tool", "isError", "text"}…], "questions": [TEXT…]}.
+"""
+import asyncio
+import json
+import os
+import sys
+
+import mcp_types as types
+from mcp import ClientSession
+from mcp.client.stdio import StdioServerParameters, stdio_client
+
+
+async def main():
+    plan = json.load(open(sys.argv[1], encoding="utf-8"))
+    changed, questions = asyncio.Event(), []
+
+    async def hear(message):
+        if isinstance(message, Exception):
+            raise message
+        changed.set()
+
+    async def decide(context, params):
+        questions.append(params.message)
+        return types.ElicitResult(action="accept", content={"decision": "allow_once"})
+
+    program, *arguments = plan["command"]
+    server = StdioServerParameters(command=program, args=arguments, env=dict(os.environ))
+    async with stdio_client(server) as (read, write):
+        async with ClientSession(read, write, elicitation_callback=decide, message_handler=hear) as session:
+            await session.initialize()
+            while True:
+                changed.clear()
+                names, cursor = [], None
+                while True:
+                    page = await session.list_tools(params=types.PaginatedRequestParams(cursor=cursor))
+                    names += [tool.name for tool in page.tools]
+                    cursor = page.next_cursor
+                    if cursor is None:
+                        break
+                if set(plan["wanted"]) <= set(names):
+                    break
+                await asyncio.wait_for(changed.wait(), 60)
+            results = []
+            for call in plan["calls"]:
+                result = await session.call_tool(call["tool"], call["arguments"])
+                text = "\n".join(block.text for block in result.content if block.type == "text")
+                results.append({"tool": call["tool"], "isError": bool(result.is_error), "text": text})
+    print(json.dumps({"tools": names, "results": results, "questions": questions}))
+
+
+asyncio.run(main())
