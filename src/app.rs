@@ -9,6 +9,7 @@ mod gate;
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -22,7 +23,7 @@ use crate::actors::{Gate, SessionId};
 use crate::config::{Config, InheritEnv, UpstreamConfig};
 use crate::mcp::{Catalog, Terms};
 use crate::policy::Policy;
-use crate::transport::{Inherit, Launch, stdin, stdout};
+use crate::transport::{Guardian, Inherit, Launch, stdin, stdout};
 
 /// What `bouncer run` is told.
 #[derive(Debug, Clone)]
@@ -69,6 +70,7 @@ pub enum Fault {
 const START_LIMIT: Duration = Duration::from_secs(120);
 /// More cold starts than this at once only slow each other down.
 const STARTS_AT_ONCE: usize = 8;
+const GUARD_AFTER: Duration = Duration::from_secs(1);
 /// The end of everything, if something does not end.
 const STOP_LIMIT: Duration = Duration::from_millis(3_400);
 
@@ -100,6 +102,13 @@ async fn serve(settings: Settings, policy: Policy) -> Result<(), Fault> {
     let mut signals = Signals::new().map_err(Fault::Runtime)?;
     let running = gate::start(&settings, policy)?;
     let gate = running.gate.clone();
+    let guardian = Rc::new(Guardian::default());
+    let guarding = guardian.clone();
+    actix::spawn(async move {
+        // Not at once: servers that start need the processor more.
+        tokio::time::sleep(GUARD_AFTER).await;
+        guarding.start();
+    });
     let starts = Arc::new(Semaphore::new(STARTS_AT_ONCE));
     let max_message = settings.config.limits.message;
     let mut upstreams = BTreeMap::new();
@@ -108,7 +117,7 @@ async fn serve(settings: Settings, policy: Policy) -> Result<(), Fault> {
     let sorted: BTreeMap<&str, &UpstreamConfig> =
         settings.config.upstreams.iter().map(|config| (config.name.as_str(), config)).collect();
     for config in sorted.into_values() {
-        let setting = upstream(config, &settings, &gate, &starts);
+        let setting = upstream(config, &settings, &gate, &guardian, &starts);
         let name = setting.terms.name.clone();
         shelves.push((name.clone(), setting.terms.prefix.clone()));
         upstreams.insert(name, UpstreamActor::new(setting).start());
@@ -129,6 +138,7 @@ async fn serve(settings: Settings, policy: Policy) -> Result<(), Fault> {
         () = signals.any() => {}
     }
     stop(&session, upstreams.into_values().collect()).await;
+    guardian.end().await;
     Ok(())
 }
 
@@ -150,6 +160,7 @@ fn upstream(
     config: &UpstreamConfig,
     settings: &Settings,
     gate: &Gate,
+    guardian: &Rc<Guardian>,
     starts: &Arc<Semaphore>,
 ) -> UpstreamSetting {
     let name: Arc<str> = config.name.as_str().into();
@@ -173,6 +184,7 @@ fn upstream(
         log: Some(settings.state.join("logs").join(log_name(&config.name))),
         admits: Box::new(move |tool| tools.admits(tool)),
         starts: starts.clone(),
+        guardian: guardian.clone(),
         gate: gate.clone(),
     }
 }

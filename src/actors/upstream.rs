@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::{Duration, Instant};
@@ -22,7 +23,7 @@ use crate::mcp::{
     Listing, Outcome, Span, Standing, Terms,
 };
 use crate::provenance::escaped;
-use crate::transport::{Child, ErrorLog, Launch, spawn};
+use crate::transport::{Child, ErrorLog, Guardian, Launch, spawn};
 
 /// Send this call, and answer with how it ended.
 pub struct Call {
@@ -116,6 +117,8 @@ pub struct Setting {
     pub admits: Box<dyn Fn(&str) -> bool>,
     /// Shared by all upstreams: how many may start at once.
     pub starts: Arc<Semaphore>,
+    /// Knows what to end when we are killed.
+    pub guardian: Rc<Guardian>,
     /// The gate.
     pub gate: Gate,
 }
@@ -319,7 +322,7 @@ impl UpstreamActor {
 
     fn attend(&mut self, child: Child, ctx: &mut Context<Self>) {
         let (life, stop) = oneshot::channel();
-        let (reader, writer, mut errors, end) = child.split(stop);
+        let (reader, writer, mut errors, end) = child.split(stop, self.setting.guardian.clone());
         self.life = Some(life);
         self.stream =
             Some(Stream { reader, writer: Outlet::new(writer), lines: Lines::new(self.setting.max_message) });

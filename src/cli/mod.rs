@@ -19,6 +19,8 @@ use std::io::{self, Write};
 use clap::Parser;
 use clap::error::ErrorKind;
 
+use crate::transport;
+
 use args::{Args, Command};
 
 pub use exit::Exit;
@@ -27,6 +29,10 @@ pub use exit::Exit;
 pub fn main() -> std::process::ExitCode {
     if let Some(arguments) = run::held_child() {
         return run::become_child(arguments).into();
+    }
+    if run::is_guard() {
+        transport::guard();
+        return Exit::Done.into();
     }
     let args = match Args::try_parse() {
         Ok(args) => args,

@@ -86,6 +86,11 @@ pub(super) fn held_child() -> Option<impl Iterator<Item = OsString>> {
     (arguments.next()? == transport::HELD_CHILD).then_some(arguments)
 }
 
+/// Whether this process was started as the guardian.
+pub(super) fn is_guard() -> bool {
+    env::args_os().nth(1).is_some_and(|argument| argument == transport::GUARD)
+}
+
 /// Becomes the server; returns only when that failed.
 pub(super) fn become_child(arguments: impl Iterator<Item = OsString>) -> Exit {
     let fault = transport::become_child(arguments);

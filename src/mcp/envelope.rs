@@ -10,7 +10,7 @@ use bytes::Bytes;
 
 use crate::provenance::escaped as escape;
 
-use super::scan::{self, Cursor, Duplicates, Span};
+use super::scan::{self, Cursor, Deaf, Duplicates, Listener, Span};
 
 /// JSON-RPC: not a valid request object.
 pub(crate) const INVALID_REQUEST: i32 = -32600;
@@ -144,17 +144,11 @@ pub(crate) fn read(line: &Bytes, sender: Sender) -> Incoming {
         return batch(&trimmed);
     }
     match sender {
-        Sender::Client => read_object(&trimmed, sender, duplicate),
-        Sender::Upstream => read_object(&trimmed, sender, |_| None),
-    }
-}
-
-fn duplicate(line: &[u8]) -> Option<String> {
-    let mut keys = Duplicates::default();
-    match Cursor::new(line).value(&mut keys) {
-        Ok(_) => keys.found(),
-        // The caller has scanned the line before.
-        Err(_) => None,
+        Sender::Client => {
+            let mut keys = Duplicates::default();
+            read_object(&trimmed, sender, &mut keys, Duplicates::found)
+        }
+        Sender::Upstream => read_object(&trimmed, sender, &mut Deaf, |_| None),
     }
 }
 
@@ -198,11 +192,16 @@ struct Members {
     repeated: bool,
 }
 
-fn read_object(line: &Bytes, sender: Sender, duplicate: impl Fn(&[u8]) -> Option<String>) -> Incoming {
+fn read_object<L: Listener>(
+    line: &Bytes,
+    sender: Sender,
+    listener: &mut L,
+    duplicate: impl Fn(&L) -> Option<String>,
+) -> Incoming {
     let mut found = Members::default();
     let mut repeated_id = false;
     let mut cursor = Cursor::new(line);
-    let scanned = cursor.members(|key, value| {
+    let scanned = cursor.members_heard(listener, |key, value| {
         let key = scan::slice(line, &key);
         let slot = if scan::is(key, "jsonrpc") {
             &mut found.jsonrpc
@@ -232,7 +231,7 @@ fn read_object(line: &Bytes, sender: Sender, duplicate: impl Fn(&[u8]) -> Option
         return response(id, at(&found.result), at(&found.error), &found);
     }
     let invalid = |why: &str| Incoming::Invalid { id: id.clone(), why: why.to_owned() };
-    if let Some(key) = duplicate(line) {
+    if let Some(key) = duplicate(listener) {
         let key = escape(&key, 60);
         return Incoming::Invalid {
             id,

@@ -147,26 +147,39 @@ impl<'a> Cursor<'a> {
     }
 
     /// Steps over an object, telling `each` the spans of every member's key (quotes included) and value.
-    pub(crate) fn members(&mut self, mut each: impl FnMut(Span, Span)) -> Result<(), Malformed> {
+    pub(crate) fn members(&mut self, each: impl FnMut(Span, Span)) -> Result<(), Malformed> {
+        self.members_heard(&mut Deaf, each)
+    }
+
+    /// As [`Self::members`], with a listener to the object and all within it.
+    pub(crate) fn members_heard(
+        &mut self,
+        listener: &mut impl Listener,
+        mut each: impl FnMut(Span, Span),
+    ) -> Result<(), Malformed> {
         self.space();
         self.eat(b'{')?;
+        listener.open();
         self.space();
         if self.here() == Some(b'}') {
             self.at += 1;
+            listener.close();
             return Ok(());
         }
         loop {
             self.space();
             let key = self.string()?;
+            listener.key(slice(self.bytes, &key));
             self.space();
             self.eat(b':')?;
-            let value = self.value(&mut Deaf)?;
+            let value = self.value(listener)?;
             each(key, value);
             self.space();
             match self.here() {
                 Some(b',') => self.at += 1,
                 Some(b'}') => {
                     self.at += 1;
+                    listener.close();
                     return Ok(());
                 }
                 _ => return self.fail(),
@@ -212,7 +225,7 @@ impl<'a> Cursor<'a> {
             let rest = self.bytes.get(self.at..).unwrap_or_default();
             let Some(plain) = memchr::memchr2(b'"', b'\\', rest) else { return self.fail() };
             // RFC 8259 section 7: control characters must be escaped.
-            if rest.get(..plain).unwrap_or_default().iter().any(|byte| *byte < 0x20) {
+            if has_control(rest.get(..plain).unwrap_or_default()) {
                 return self.fail();
             }
             self.at += plain + 1;
@@ -275,6 +288,12 @@ impl<'a> Cursor<'a> {
             self.fail()
         }
     }
+}
+
+/// Whether a control character stands in the text. A branch a block and none a byte, so that the compiler
+/// can look at many bytes at once: most of a large message is text.
+fn has_control(text: &[u8]) -> bool {
+    text.chunks(128).any(|block| block.iter().fold(0, |found, byte| found | u8::from(*byte < 0x20)) != 0)
 }
 
 /// The bytes of a span; empty if it does not lie within them.
@@ -359,8 +378,8 @@ pub(crate) struct Duplicates {
 
 impl Duplicates {
     /// The first key found twice, folded; `None` when every object has distinct keys.
-    pub(crate) fn found(self) -> Option<String> {
-        self.found.map(|key| String::from_utf8_lossy(&key).into_owned())
+    pub(crate) fn found(&self) -> Option<String> {
+        self.found.as_ref().map(|key| String::from_utf8_lossy(key).into_owned())
     }
 }
 

@@ -10,12 +10,14 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::rc::Rc;
 
 use tokio::process::Command;
 use tokio::sync::oneshot;
 
 use super::environment::{Inherit, child_environment};
 use super::group;
+use super::guardian::Guardian;
 use super::wire::{Reader, Writer};
 
 /// The hidden subcommand: `bouncer __child PARENT NAME PROGRAM ARGS…`.
@@ -51,11 +53,13 @@ impl Child {
     /// Splits off the wait for the process's end. Whoever sends on (or drops) `stop` has closed stdin
     /// before; then the process gets 2 s, its group SIGTERM, and 1 s later SIGKILL. The text says how
     /// it ended, in our own words.
+    /// The guardian knows of the process's group until that has ended.
     pub fn split(
         self,
         stop: oneshot::Receiver<()>,
+        guardian: Rc<Guardian>,
     ) -> (Reader, Writer, Reader, impl Future<Output = String>) {
-        (self.output, self.input, self.errors, group::see_out(self.process, stop))
+        (self.output, self.input, self.errors, group::see_out(self.process, stop, guardian))
     }
 }
 

@@ -3,11 +3,15 @@
 //! A launcher (npx, uvx, a shell) leaves its own children behind when only it is ended, so each upstream gets a
 //! group of its own and the whole group is ended. Where there are no process groups, the process is.
 
+use std::rc::Rc;
 use std::time::Duration;
 
 use tokio::process::Child;
 use tokio::sync::oneshot;
 use tokio::time::{sleep, timeout};
+
+use super::guardian::Guardian;
+use crate::clock;
 
 /// From the close of stdin to SIGTERM.
 const POLITE: Duration = Duration::from_secs(2);
@@ -15,44 +19,69 @@ const POLITE: Duration = Duration::from_secs(2);
 const FIRM: Duration = Duration::from_secs(1);
 /// What a group gets to leave after its leader did.
 const STRAGGLERS: Duration = Duration::from_millis(200);
-const LOOK_EVERY: Duration = Duration::from_millis(10);
+const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// Waits until the process has left by itself, or `stop` is sent or dropped (its stdin is then
 /// closed already); ends what is left of its group, and says how the process ended.
-pub(super) async fn see_out(mut process: Child, stop: oneshot::Receiver<()>) -> String {
+pub(super) async fn see_out(
+    mut process: Child,
+    stop: oneshot::Receiver<()>,
+    guardian: Rc<Guardian>,
+) -> String {
+    let id = process.id();
     let group = Group::of(&process);
-    let ended = tokio::select! {
+    if let Some(id) = id {
+        guardian.watch(id);
+    }
+    let mut ended = tokio::select! {
         ended = process.wait() => Some(ended),
         _ = stop => None,
     };
-    let ended = match ended {
-        Some(ended) => ended,
-        None => end(&mut process, &group).await,
-    };
-    if !group.leaves_within(STRAGGLERS).await {
-        group.signal(Force::Term);
-        if !group.leaves_within(FIRM).await {
-            group.signal(Force::Kill);
-            group.leaves_within(FIRM).await;
+    let start = clock::instant();
+    // When the group is told to leave: at once (but for a moment's grace) when its leader has.
+    let mut term_at = if ended.is_some() { STRAGGLERS } else { POLITE };
+    let mut kill_at = term_at + FIRM;
+    let mut told = Told::Nothing;
+    while ended.is_none() || group.is_there() {
+        let waited = clock::instant().saturating_duration_since(start);
+        match told {
+            Told::Nothing if waited >= term_at => {
+                group.signal(Force::Term);
+                told = Told::Term;
+            }
+            Told::Term if waited >= kill_at => {
+                group.signal(Force::Kill);
+                let _ = process.start_kill();
+                told = Told::Kill;
+            }
+            // What SIGKILL does not end, nothing does.
+            Told::Kill if ended.is_some() && waited >= kill_at + FIRM => break,
+            _ => {}
+        }
+        if ended.is_some() {
+            sleep(LOOK_EVERY).await;
+        } else if let Ok(now) = timeout(LOOK_EVERY, process.wait()).await {
+            ended = Some(now);
+            let waited = clock::instant().saturating_duration_since(start);
+            term_at = term_at.min(waited + STRAGGLERS);
+            kill_at = kill_at.min(term_at + FIRM);
         }
     }
+    if let Some(id) = id {
+        guardian.forget(id);
+    }
     match ended {
-        Ok(status) => describe(status),
-        Err(_) => "its end could not be observed".to_owned(),
+        Some(Ok(status)) => describe(status),
+        _ => "its end could not be observed".to_owned(),
     }
 }
 
-async fn end(process: &mut Child, group: &Group) -> std::io::Result<std::process::ExitStatus> {
-    if let Ok(ended) = timeout(POLITE, process.wait()).await {
-        return ended;
-    }
-    group.signal(Force::Term);
-    if let Ok(ended) = timeout(FIRM, process.wait()).await {
-        return ended;
-    }
-    group.signal(Force::Kill);
-    process.start_kill()?;
-    process.wait().await
+/// What a group has been told.
+#[derive(Clone, Copy)]
+enum Told {
+    Nothing,
+    Term,
+    Kill,
 }
 
 /// How a process ended, in our own words.
@@ -70,13 +99,18 @@ fn describe(status: std::process::ExitStatus) -> String {
     }
 }
 
-#[derive(Clone, Copy)]
-enum Force {
+/// How hard a group is asked to leave.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Force {
+    /// SIGTERM.
     Term,
+    /// SIGKILL.
     Kill,
 }
 
-struct Group {
+/// A process group.
+#[derive(Debug)]
+pub(super) struct Group {
     #[cfg(unix)]
     id: Option<rustix::process::Pid>,
 }
@@ -85,11 +119,16 @@ struct Group {
 impl Group {
     /// The group that was made for this process: its id is the process's.
     fn of(process: &Child) -> Self {
-        let id = process.id().and_then(|id| i32::try_from(id).ok()).and_then(rustix::process::Pid::from_raw);
-        Self { id }
+        process.id().map_or(Self { id: None }, Self::numbered)
     }
 
-    fn signal(&self, force: Force) {
+    /// The group with this number.
+    pub(super) fn numbered(group: u32) -> Self {
+        Self { id: i32::try_from(group).ok().and_then(rustix::process::Pid::from_raw) }
+    }
+
+    /// Signals all its members.
+    pub(super) fn signal(&self, force: Force) {
         let signal = match force {
             Force::Term => rustix::process::Signal::TERM,
             Force::Kill => rustix::process::Signal::KILL,
@@ -100,19 +139,8 @@ impl Group {
         }
     }
 
-    async fn leaves_within(&self, limit: Duration) -> bool {
-        let mut waited = Duration::ZERO;
-        while self.is_there() {
-            if waited >= limit {
-                return false;
-            }
-            sleep(LOOK_EVERY).await;
-            waited += LOOK_EVERY;
-        }
-        true
-    }
-
-    fn is_there(&self) -> bool {
+    /// Whether anyone in it is alive.
+    pub(super) fn is_there(&self) -> bool {
         let Some(id) = self.id else { return false };
         rustix::process::test_kill_process_group(id).is_ok() && has_living_member(id)
     }
@@ -149,9 +177,13 @@ impl Group {
         Self {}
     }
 
-    fn signal(&self, _force: Force) {}
-
-    async fn leaves_within(&self, _limit: Duration) -> bool {
-        true
+    pub(super) fn numbered(_group: u32) -> Self {
+        Self {}
     }
+
+    pub(super) fn is_there(&self) -> bool {
+        false
+    }
+
+    pub(super) fn signal(&self, _force: Force) {}
 }

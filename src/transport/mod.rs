@@ -7,11 +7,13 @@ mod child;
 mod environment;
 mod errlog;
 mod group;
+mod guardian;
 mod prompts;
 mod wire;
 
 pub use child::{Child, HELD_CHILD, Launch, SpawnFault, become_child, spawn};
 pub use environment::{Inherit, child_environment};
 pub use errlog::ErrorLog;
+pub use guardian::{GUARD, Guardian, guard};
 pub use prompts::{Delivery, Prompt, PromptSocket, send as send_prompt};
 pub use wire::{CHUNK, Reader, Writer, stdin, stdout};

@@ -19,8 +19,9 @@ use std::os::fd::{AsFd, OwnedFd};
 #[cfg(unix)]
 use tokio::net::unix::pipe;
 
-/// The size of one read. A pipe holds 64 KiB by default.
-pub const CHUNK: usize = 64 * 1024;
+/// The size of one read, and what we ask the system to let a pipe hold (64 KiB is usual), because every
+/// turn of a large message through a small pipe wakes both sides.
+pub const CHUNK: usize = 256 * 1024;
 /// Slices handed to one vectored write.
 const SLICES: usize = 64;
 
@@ -46,6 +47,7 @@ impl Reader {
     /// It is no pipe, or cannot be polled.
     #[cfg(unix)]
     pub fn pipe(fd: OwnedFd) -> io::Result<Self> {
+        widen(&fd);
         Ok(Self::any(pipe::Receiver::from_owned_fd(fd)?))
     }
 
@@ -94,6 +96,7 @@ impl Writer {
     /// It is no pipe, or cannot be polled.
     #[cfg(unix)]
     pub fn pipe(fd: OwnedFd) -> io::Result<Self> {
+        widen(&fd);
         Ok(Self::any(pipe::Sender::from_owned_fd(fd)?))
     }
 
@@ -144,6 +147,15 @@ impl Writer {
             self.queue.pop_front();
         }
     }
+}
+
+/// Lets a pipe hold more, where the system and its limits allow; it works without.
+#[cfg(unix)]
+fn widen(fd: &OwnedFd) {
+    #[cfg(target_os = "linux")]
+    let _ = rustix::pipe::fcntl_setpipe_size(fd, CHUNK);
+    #[cfg(not(target_os = "linux"))]
+    let _ = fd;
 }
 
 /// This process's stdin.
