@@ -58,6 +58,8 @@ pub struct NoteShown {
     pub arguments: Option<Arc<Value>>,
     /// Whether the call made something whose id is the user's own at that upstream.
     pub creates: Creates,
+    /// Whether a human's answer let the call pass.
+    pub granted: Vouched,
 }
 
 /// What the user said. Answered when it is stored.
@@ -139,6 +141,7 @@ fn step(history: &mut History, work: Work, left: &AtomicUsize) {
                 own_data: &shown.own_data,
                 arguments: shown.arguments.as_deref(),
                 creates: shown.creates,
+                granted: shown.granted,
             });
             left.fetch_sub(shown.message.len(), Ordering::Relaxed);
         }

@@ -23,8 +23,8 @@ pub(super) fn widening(policy: &ToolPolicy, arguments: &Value) -> Vec<String> {
 const KEEPING: [&str; 7] =
     ["private", "internal", "restricted", "hidden", "secret", "confidential", "locked"];
 
-/// Values that keep the circle as small as it can be.
-const SMALL: [&str; 18] = [
+/// Values that keep the circle as small as it can be, or let those who are in only look.
+const SMALL: [&str; 26] = [
     "private",
     "privat",
     "none",
@@ -43,6 +43,14 @@ const SMALL: [&str; 18] = [
     "false",
     "nobody",
     "default",
+    "r",
+    "read",
+    "reader",
+    "view",
+    "viewer",
+    "readonly",
+    "read_only",
+    "read-only",
 ];
 
 /// Whether a value of the audience argument `name` lets more people in.

@@ -141,6 +141,15 @@ fn the_worst_destination_counts_and_the_best_place_of_each() {
 }
 
 #[test]
+fn a_weak_match_asks_and_does_not_soften_a_whole_one() {
+    let weak = Place { floor: Floor::Ask, ..place(PlaceKind::IdentityField) };
+    let alone = destination(vec![weak.clone()]);
+    assert_eq!(decide(&facts(Effect::Send, vec![alone])).outcome, Outcome::Ask);
+    let beside = destination(vec![weak, place(PlaceKind::FreeText)]);
+    assert_eq!(decide(&facts(Effect::Send, vec![beside])).outcome, Outcome::Deny);
+}
+
+#[test]
 fn a_word_opens_nothing_grave() {
     let word = DestinationFacts { typed: Typed::BareWord, asked: Asked::Yes, ..destination(vec![]) };
     assert_eq!(decide(&facts(Effect::Send, vec![word.clone()])).outcome, Outcome::Allow);

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::provenance::{
     Destination, DestinationReason, Engine, Flow, Kind, Limits, Origin, OwnField, Place, ReadCall, Record,
-    Said, Sent, Source, Trace, Words, secrets_in, structures,
+    Said, Sent, Source, Trace, Vouched, Words, secrets_in, structures,
 };
 
 use super::facts::{Asked, Typed};
@@ -38,6 +38,8 @@ pub struct Shown<'a> {
     pub arguments: Option<&'a Value>,
     /// Whether the call made something whose id is the user's own at that upstream.
     pub creates: Creates,
+    /// Whether a human's answer let the call pass: then they pointed at what it reads.
+    pub granted: Vouched,
 }
 
 /// Whether a call makes a thing.
@@ -151,7 +153,7 @@ impl History {
     pub fn shown(&mut self, shown: &Shown<'_>) {
         let pointed = shown.arguments.zip(shown.tool).is_some_and(|(arguments, tool)| {
             let call = ReadCall { tool, arguments, items: items(shown.message) };
-            self.words.pointed_at(&call, &|_| false)
+            self.words.pointed_at(&call, &|_| shown.granted == Vouched::Yes)
         });
         if shown.creates == Creates::Yes {
             for id in created_ids(shown.message) {

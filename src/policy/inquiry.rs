@@ -180,17 +180,23 @@ impl Inquiry {
         let Some(query) = &self.query else { return Vec::new() };
         let named = query.destinations.iter().zip(&traced.destinations);
         named
-            .map(|(destination, traced)| {
+            .map(|(destination, answer)| {
                 let mut facts = DestinationFacts {
                     role: policy.role_of(&destination.argument),
                     allowlisted: policy.vouches(destination, arguments),
                     granted: None,
                     refused: false,
-                    typed: traced.typed,
-                    asked: traced.asked,
-                    trace: traced.trace.clone(),
+                    typed: answer.typed,
+                    // A destination that nobody typed has no sentence of its own: what counts for it is
+                    // whether the effect was asked for at all.
+                    asked: if answer.typed == Typed::No {
+                        answer.asked.max(traced.asked)
+                    } else {
+                        answer.asked
+                    },
+                    trace: answer.trace.clone(),
                     links_used: 0,
-                    created: traced.created,
+                    created: answer.created,
                     destination: destination.clone(),
                 };
                 facts.links_used = links_used(&facts);

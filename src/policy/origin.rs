@@ -136,7 +136,10 @@ pub(super) fn judge(facts: &DestinationFacts, effect: Effect, cells: &Cells) -> 
     if let Some((provenance, outcome)) = typed(facts, effect) {
         consider(provenance, outcome, None);
     }
-    for place in &facts.trace.places {
+    // A weak match (a parent host, a piece of the value) is no place that holds the value: where one
+    // does, only that counts.
+    let held = facts.trace.places.iter().any(|place| place.floor == Floor::Deny);
+    for place in facts.trace.places.iter().filter(|place| !held || place.floor == Floor::Deny) {
         let provenance = of_place(place.kind);
         consider(provenance, of_match(facts, effect, place), Some(place));
     }

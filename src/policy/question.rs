@@ -199,13 +199,21 @@ fn place_line(place: &Place, destination: &Destination) -> String {
     let tool = place.tool.as_deref().map_or_else(|| "its listing".to_owned(), |tool| escaped(tool, 64));
     let excerpt = without_other_links(&place.excerpt, &destination.text);
     let at = excerpt.find(&destination.text).unwrap_or(0);
-    let excerpt = escaped_around(&excerpt, (at, at + destination.text.len()), AROUND, EXCERPT);
+    let excerpt = escaped_around(&marked(&excerpt, at, &destination.text), (at, at), AROUND, EXCERPT);
     format!(
         "read at: {} {tool}, call {}, {}: \"{excerpt}\"",
         escaped(&place.upstream, 64),
         place.call,
         escaped(&place.path, 80)
     )
+}
+
+/// The excerpt with the destination set off, so that the eye finds it and its end.
+fn marked(excerpt: &str, at: usize, destination: &str) -> String {
+    match (excerpt.get(..at), excerpt.get(at..).and_then(|rest| rest.strip_prefix(destination))) {
+        (Some(before), Some(after)) if !destination.is_empty() => format!("{before}<{destination}>{after}"),
+        _ => excerpt.to_owned(),
+    }
 }
 
 /// The excerpt with links other than the destination taken out: the question is about one place, and

@@ -97,6 +97,7 @@ impl Trial {
             own_data: &own_data,
             arguments,
             creates,
+            granted: Vouched::No,
         });
     }
 

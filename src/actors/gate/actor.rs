@@ -20,7 +20,7 @@ use crate::clock;
 use crate::policy::{
     Creates, DestinationFacts, Effect, Facts, Guard, OwnPlace, PinState, Policy, links_read,
 };
-use crate::provenance::Source;
+use crate::provenance::{Source, Vouched};
 
 use super::judge::judge;
 use super::tools::{Known, Tools, UpstreamFacts};
@@ -68,6 +68,7 @@ pub(super) struct Forwarded {
     pub(super) arguments: Arc<Value>,
     pub(super) own_data: Arc<[OwnPlace]>,
     pub(super) creates: Creates,
+    pub(super) granted: Vouched,
 }
 
 /// What the gate knows. Lives on one arbiter; borrowed in synchronous sections only.
@@ -197,6 +198,7 @@ async fn record(core: &Rc<Core>, msg: RecordOutput, forwarded: Option<Forwarded>
     let received = payload.as_ref().map_or(0, bytes::Bytes::len);
     if let Some(message) = payload {
         let creates = forwarded.as_ref().map_or(Creates::No, |forwarded| forwarded.creates);
+        let granted = forwarded.as_ref().map_or(Vouched::No, |forwarded| forwarded.granted);
         let none = || Arc::from(Vec::new());
         let own_data = forwarded.as_ref().map_or_else(none, |forwarded| Arc::clone(&forwarded.own_data));
         let shown = NoteShown {
@@ -208,6 +210,7 @@ async fn record(core: &Rc<Core>, msg: RecordOutput, forwarded: Option<Forwarded>
             own_data,
             arguments: forwarded.map(|forwarded| forwarded.arguments),
             creates,
+            granted,
         };
         // A result that the index did not take is lost to it: from now on nothing can be traced, and
         // every sink is refused.
@@ -294,6 +297,7 @@ impl Handler<RecordListing> for GateActor {
                     own_data: Arc::new([]),
                     arguments: None,
                     creates: Creates::No,
+                    granted: Vouched::No,
                 };
                 if !matches!(core.shared.shown.send(shown).await, Ok(Ok(()))) {
                     tracing::error!("the provenance index is gone: calls that need it are refused");

@@ -165,6 +165,7 @@ async fn conclude(core: &Rc<Core>, call: &Call, known: Option<&Arc<Known>>, sett
         arguments: Arc::clone(&call.arguments),
         own_data: Arc::clone(&known.own_data),
         creates: Creates::of(&known.policy),
+        granted: if settled.grant.is_some() { Vouched::Yes } else { Vouched::No },
     });
     Judgement::Forward { ticket }
 }
