@@ -117,16 +117,15 @@ pub fn read_cases(text: &str, file: &str) -> Result<Vec<Case>, Vec<Diagnostic>> 
     let mut check = Checker::new(file);
     let mut defaults =
         Defaults { upstream: default_upstream(), tools: Vec::new(), packs: CasePacks::default() };
-    let rows = match &root.value {
-        Value::Seq(rows) => rows.as_slice(),
-        _ => {
-            let rows = defaults.read(&root, &mut check).unwrap_or_default();
-            // A bare list comes from elsewhere and may say more than we read; our own form may not.
-            for field in rows.iter().flat_map(Node::entries).filter(|f| !ROW_KEYS.contains(&f.key.as_str())) {
-                check.unknown_key(field, "in a case", &ROW_KEYS);
-            }
-            rows
+    let rows = if let Value::Seq(rows) = &root.value {
+        rows.as_slice()
+    } else {
+        let rows = defaults.read(&root, &mut check).unwrap_or_default();
+        // A bare list comes from elsewhere and may say more than we read; our own form may not.
+        for field in rows.iter().flat_map(Node::entries).filter(|f| !ROW_KEYS.contains(&f.key.as_str())) {
+            check.unknown_key(field, "in a case", &ROW_KEYS);
         }
+        rows
     };
     let cases: Vec<Case> = rows.iter().filter_map(|row| case(row, &defaults, &mut check)).collect();
     if cases.is_empty() && !check.failed() {
