@@ -9,6 +9,13 @@ use super::signals::Signal;
 use super::verbs::{Light, Phrase, Reading};
 use crate::policy::Effect;
 
+/// Things that are only looked at, even behind a word that may be a verb.
+const LOOKED_AT: &str = "status progress history quota count statistic stats info information detail summary overview usage \
+    generation classification embedding recognition detection inference limit balance";
+/// Words before `code` that make it a mark and no program.
+const MARKS: &str = "qr bar barcode promo discount coupon invite verification access error status postal zip country color \
+    product area";
+
 /// A judgement on its way to a [`Reading`].
 pub(super) struct Verdict {
     /// The main effect.
@@ -78,7 +85,7 @@ impl Seen<'_, '_> {
         let group_of_people = self.head() == "group" && self.named("org user iam member security permission")
             || self.head() == "group" && self.light.description.contains("iam ");
         self.head_is(Thing::Access)
-            || self.any("oauth acl iam sso mfa firewall apikey permission")
+            || self.any("oauth acl iam sso mfa firewall apikey permission admin privacy")
             || group_of_people
     }
 
@@ -98,8 +105,18 @@ impl Seen<'_, '_> {
                 | Sense::Checkout
                 | Sense::Transfer
         );
-        // `download_status` and `transfer_history` are looked at.
-        if noun_like && among(self.head(), "status progress history quota") && !self.signal(Signal::Body) {
+        // `download_status` and `transfer_history` are looked at, and so are `message_count` and
+        // `text_generation`, whose verb is a noun as often.
+        let noun = self.phrase.strength == Strength::Noun
+            && matches!(
+                self.phrase.sense,
+                Sense::Send | Sense::Spend | Sense::Call | Sense::Run | Sense::Build
+            );
+        let looked_at = noun_like && among(self.head(), "status progress history quota")
+            || noun && among(self.head(), LOOKED_AT);
+        let tells =
+            self.signal(Signal::Body) || self.signal(Signal::Recipient) || self.signal(Signal::Command);
+        if looked_at && !tells {
             return verdict(Effect::Read, "glance");
         }
         match self.phrase.sense {
@@ -192,7 +209,9 @@ impl Seen<'_, '_> {
     }
 
     fn query(&self) -> Verdict {
-        if self.any("option dropdown checkbox radio") {
+        if self.any("option dropdown checkbox radio")
+            || self.phrase.word == "select" && self.signal(Signal::Widget)
+        {
             return verdict(Effect::Write, "touch").also(Effect::Send);
         }
         if self.signal(Signal::Command) && !self.confined() {
@@ -204,6 +223,13 @@ impl Seen<'_, '_> {
     fn create(&self) -> Verdict {
         if self.any("webhook hook") && !self.head_is(Thing::Access) {
             return verdict(Effect::Send, "opens-a-way-out");
+        }
+        if self.head() == "request" && self.any("api http") {
+            let out = verdict(Effect::Send, "http-request").also(Effect::Fetch);
+            return if self.signal(Signal::FreeUrl) { out } else { verdict(Effect::Execute, "calls-code") };
+        }
+        if self.any("group chat channel conversation room") && self.signal(Signal::People) {
+            return verdict(Effect::Send, "gathers-people").also(Effect::Account);
         }
         if self.any("draft") && !matches!(self.head(), "pr" | "mr" | "issue") {
             return verdict(Effect::Write, "draft");
@@ -218,6 +244,7 @@ impl Seen<'_, '_> {
             return verdict(Effect::Send, "note-in-a-tracker");
         }
         if self.any("presigned signed public share shareable shared") && matches!(self.head(), "url" | "link")
+            || self.head() == "sharelink"
         {
             return verdict(Effect::Send, "opens-a-link").also(Effect::Account);
         }
@@ -256,7 +283,9 @@ impl Seen<'_, '_> {
         if self.touches_access() {
             return verdict(Effect::Account, "access-thing");
         }
-        if self.touches_money() && self.head() == "subscription" {
+        if self.touches_money() && self.head() == "subscription"
+            || self.phrase.word == "subscribe" && self.any("plan")
+        {
             return verdict(Effect::Spend, "money-thing");
         }
         self.change_of_value()
@@ -292,7 +321,7 @@ impl Seen<'_, '_> {
         {
             return verdict(Effect::Write, "brings-software").also(Effect::Execute);
         }
-        if self.signal(Signal::Command) || self.head_is(Thing::Language) {
+        if self.signal(Signal::Command) || self.head_is(Thing::Language) && !self.any(MARKS) {
             return verdict(
                 if self.any("table index view") { Effect::Write } else { Effect::Execute },
                 "writes-code",
@@ -327,6 +356,15 @@ impl Seen<'_, '_> {
         if matches!(self.phrase.word, "complete" | "finish") && self.touches_money() {
             return verdict(Effect::Spend, "money-thing");
         }
+        if matches!(self.phrase.word, "upgrade" | "downgrade") && self.any("plan subscription") {
+            return verdict(Effect::Spend, "changes-a-contract");
+        }
+        if matches!(self.phrase.word, "link" | "connect") && self.any("account") {
+            return verdict(Effect::Account, "access-thing");
+        }
+        if matches!(self.head(), "ad" | "adset") {
+            return verdict(Effect::Spend, "advertising");
+        }
         if self.phrase.word == "react" {
             return made.also(Effect::Send);
         }
@@ -355,7 +393,7 @@ impl Seen<'_, '_> {
     }
 
     fn send(&self) -> Verdict {
-        if self.any("money fund payment tip coin token crypto transaction invoice")
+        if among(self.head(), "money fund payment tip coin token crypto transaction invoice")
             && self.phrase.strength == Strength::Verb
         {
             return verdict(Effect::Spend, "sends-money");

@@ -121,6 +121,9 @@ impl Seen<'_, '_> {
         if self.any("coupon discount") {
             return verdict(Effect::Write, "write-verb");
         }
+        if self.named("to") && self.any("job position vacancy") || self.named("job position vacancy") {
+            return verdict(Effect::Send, "asks-people");
+        }
         if self.any("migration") {
             return verdict(Effect::Execute, "runs-migration");
         }
@@ -133,7 +136,7 @@ impl Seen<'_, '_> {
             if self.any("payment refund payout ride taxi delivery") {
                 return verdict(Effect::Spend, "money-thing");
             }
-            if self.any("access permission role review") {
+            if self.any("access permission role review approval signature feedback quote") {
                 return verdict(Effect::Send, "asks-people");
             }
             return verdict(Effect::Write, "write-verb");
@@ -165,8 +168,16 @@ impl Seen<'_, '_> {
     }
 
     pub(super) fn approve(&self) -> Verdict {
-        if self.touches_money() {
+        if self.phrase.word == "capture"
+            && self.any("screenshot page image photo picture snapshot frame screen")
+        {
+            return verdict(Effect::Read, "takes-a-picture");
+        }
+        if self.touches_money() || self.any("dispute claim chargeback offer quote bid") {
             return verdict(Effect::Spend, "money-thing");
+        }
+        if self.any("invitation event meeting time appointment") && self.phrase.word != "confirm" {
+            return verdict(Effect::Send, "answers-people");
         }
         if self.touches_access() || self.any("device") {
             return verdict(Effect::Account, "access-thing");

@@ -101,34 +101,34 @@ const VERBS: &[(Sense, Strength, &str)] = &[
         recommend identify recognize decode encode lint simulate ping introspect enumerate visualize whoami load \
         transcribe classify traceroute await geocode"),
     (Read, Noun, "check is has can preview help trace scan status log test rank format filter report \
-        export watch monitor stat head aggregate recall poll screenshot snapshot access think plan evaluate render"),
+        export watch monitor stat head aggregate recall poll echo look screenshot snapshot access think plan evaluate render"),
     (Fetch, Verb, "fetch navigate goto visit scrape crawl curl wget"),
     (Query, Noun, "query select"),
     (Create, Verb, "create add make insert generate append compose"),
     (Create, Noun, "new register open draft note record"),
     (Change, Verb, "update edit modify set patch put change upsert rotate reset configure replace rename alter enable \
         disable suspend assign unassign provision attach detach restore adjust"),
-    (Change, Noun, "write save store block mute promote demote activate deactivate regenerate reassign subscribe"),
+    (Change, Noun, "write save store block unblock mute promote demote activate deactivate regenerate reassign subscribe"),
     (Write, Verb, "move copy duplicate clone archive unarchive mark reorder sort merge commit stage sync import \
         upgrade pause unpause resume stop restart reboot untag tag close reopen dismiss link unlink pin unpin complete \
-        finish snooze acknowledge toggle mkdir init initialize scale undo redo trash stash join leave unfollow transition optin optout \
+        finish snooze acknowledge toggle mkdir init initialize scale undo redo trash stash join leave unfollow transition optin optout flag silence upvote downvote end extend release print turn skip downgrade \
         unsubscribe unpublish split lock"),
     (Write, Noun, "fork star label increment vote like follow cherrypick rollback react bookmark favorite \
         rebase track play queue schedule backup refresh pull remember migrate connect disconnect wake"),
     (Download, Verb, "download"),
     (Upload, Verb, "upload"),
-    (Send, Verb, "send forward notify broadcast announce publish reply respond dispatch deliver emit"),
-    (Send, Noun, "email message sms fax comment mention push text dm alert tweet"),
-    (Post, Verb, "post"),
+    (Send, Verb, "retweet rsvp escalate send forward notify broadcast announce publish reply respond dispatch deliver emit"),
+    (Send, Noun, "email message sms fax comment mention push text dm alert tweet contact"),
+    (Post, Noun, "post"),
     (Submit, Verb, "submit"),
     (Share, Verb, "share"),
     (Remove, Verb, "remove"),
     (Destroy, Verb, "delete drop purge truncate erase wipe destroy kill terminate uninstall prune expunge shred nuke forget \
-        obliterate empty discard"),
-    (Destroy, Noun, "del trim flush"),
+        obliterate empty discard burn flush"),
+    (Destroy, Noun, "del trim"),
     (Clear, Verb, "clear clean cleanup"),
     (Cancel, Verb, "cancel abort revert"),
-    (Spend, Verb, "pay buy purchase refund withdraw deposit donate sell redeem reimburse mint unstake liquidate disburse \
+    (Spend, Verb, "hire lend repay borrow airdrop pay buy purchase refund withdraw deposit donate sell redeem reimburse mint unstake liquidate disburse \
         remit"),
     (Spend, Noun, "place bet charge bid book order trade tip stake swap invoice bill reserve payout topup exercise"),
     (Transfer, Verb, "transfer wire"),
@@ -143,11 +143,12 @@ const VERBS: &[(Sense, Strength, &str)] = &[
     (Build, Noun, "build compile"),
     (Grant, Verb, "grant revoke authorize authenticate login logout signup unshare protect unprotect unlock ban unban kick \
         impersonate deauthorize elevate enroll"),
-    (Approve, Verb, "approve confirm accept finalize capture"),
+    (Approve, Verb, "approve confirm accept decline reject propose finalize capture"),
     (Invite, Verb, "invite"),
     (Resolve, Verb, "resolve"),
     (Touch, Verb, "click type fill press hover scroll tap swipe drag"),
-    (Generic, Verb, "manage handle perform do use take sign control act operate process prepare"),
+    (Touch, Noun, "input"),
+    (Generic, Verb, "manage handle perform do use take sign initiate fulfill control act operate process prepare"),
     (Generic, Noun, "action interact manager"),
 ];
 
@@ -187,32 +188,33 @@ pub(super) enum Thing {
 #[rustfmt::skip]
 const THINGS: &[(Thing, &str)] = &[
     (Thing::Spoken, "comment reply message issue ticket pr mr review post tweet toot thread discussion gist announcement \
-        invitation webhook hook submission feedback incident email sms call story update notification newsletter paste status \
+        invitation webhook hook submission feedback incident email sms call story update notification newsletter paste status poll \
         send dm response request mail fax answer"),
     (Thing::Published, "gist comment message post tweet webhook hook reply dispute claim"),
     (Thing::Access, "role permission policy acl member membership collaborator user credential password secret token \
         apikey accesskey sshkey deploykey oauth auth authentication authorization sso saml mfa totp login firewall \
         restriction grant ownership owner access identity security admin administrator protection allowlist whitelist \
-        blocklist visibility privacy sharing iam scope keypair passkey account invite apitoken certificate public private"),
+        blocklist visibility privacy sharing iam scope keypair passkey account invite apitoken certificate public private right admin"),
     (Thing::Money, "payment refund transfer purchase charge payout checkout order subscription trade bid donation booking \
-        reservation fund money paymentlink withdrawal deposit nft erc coin crypto cryptocurrency spending tip invoice bet \
+        reservation fund money paymentlink withdrawal deposit nft erc coin crypto cryptocurrency spending tip invoice bet liquidity \
         transaction domainname phonenumber wallet token"),
     (Thing::Advert, "ad adset campaign budget"),
     (Thing::Runnable, "workflow pipeline job build deployment function lambda script process command code sql migration \
         macro service playbook notebook cell terminal shell program task automation action container actor query \
-        statement test snippet"),
+        statement test snippet dag run scenario zap"),
     (Thing::Software, "container chart manifest app application package plugin extension helm deployment pod \
         worker addon module"),
     (Thing::Person, "contact customer lead person people profile vendor supplier employee client patient deal company \
-        organization attendee candidate subscriber prospect guest recipient record entity item row order booking reservation"),
+        organization candidate subscriber prospect record entity item row order booking reservation"),
     (Thing::Attached, "label tag reaction assignee reviewer watcher star favorite favourite bookmark filter highlight \
         subissue dependency dependent link relation relationship follower emoji pin"),
     (Thing::Stock, "trash data table database queue all index log record history memory bin recycle storage folder \
-        message email conversation file everything cart branch"),
+        message email conversation file everything cart branch range cell sheet content value"),
     (Thing::Report, "report search audit diagnostic check analysis healthcheck health benchmark lookup simulation preview \
         scan forecast estimate comparison"),
     (Thing::Glance, "status info information detail summary overview statistic stats history log version reader help doc \
-        documentation rule list metric profile health schema usage top tree direction distance matrix elevation progress quota balance capability config configuration issue \
+        documentation rule list metric profile health schema usage top tree direction distance matrix elevation progress generation classification embedding recognition \
+        detection inference quota balance capability config configuration issue \
         current self today weather forecast price diff show time date listing count inventory"),
     (Thing::Alias, "id identifier name address host hostname dns domain url library reference path handle uri symbol \
         ip module"),
@@ -267,7 +269,7 @@ const JOINED: &[(&str, &str, &str)] = &[
     ("web", "page", "webpage"), ("web", "site", "website"), ("cherry", "pick", "cherrypick"), ("top", "up", "topup"),
     ("un", "subscribe", "unsubscribe"), ("direct", "message", "dm"), ("work", "flow", "workflow"),
     ("re", "run", "rerun"), ("time", "out", "timeout"), ("make", "dir", "mkdir"),
-    ("access", "list", "allowlist"), ("allow", "list", "allowlist"), ("white", "list", "allowlist"),
+    ("sharing", "link", "sharelink"), ("share", "link", "sharelink"), ("access", "list", "allowlist"), ("allow", "list", "allowlist"), ("white", "list", "allowlist"),
     ("block", "list", "blocklist"), ("access", "control", "acl"), ("opt", "in", "optin"), ("opt", "out", "optout"),
 ];
 
@@ -337,12 +339,20 @@ pub(super) fn looks_plural_but_is_not(word: &str) -> bool {
     among(word, NO_PLURAL)
 }
 
+/// Nouns of the machine and of whoever sits at it.
+const SURROUNDINGS: &str = "system user server my service session db memory disk cpu network git host";
+
+/// Whether the word is a noun that the tables know.
+pub(super) fn is_known_noun(word: &str) -> bool {
+    THING_MAP.contains_key(word) || among(word, NOUNS) || among(word, SURROUNDINGS) || is_filler(word)
+}
+
 /// Splits a word such as `sendmail` into a sure verb and a known rest.
 pub(super) fn run_together(word: &str) -> Option<(&'static str, &str)> {
-    if !word.is_ascii() || word.len() < 6 || verb(word).is_some() || THING_MAP.contains_key(word) {
+    if !word.is_ascii() || word.len() < 5 || verb(word).is_some() || THING_MAP.contains_key(word) {
         return None;
     }
-    (3..=word.len().saturating_sub(3)).find_map(|at| {
+    (3..=word.len().saturating_sub(2)).find_map(|at| {
         let (head, rest) = (word.get(..at)?, word.get(at..)?);
         let (_, strength) = verb(head)?;
         let known = THING_MAP.contains_key(rest) || written_out(rest).is_some() || among(rest, NOUNS);
@@ -351,7 +361,7 @@ pub(super) fn run_together(word: &str) -> Option<(&'static str, &str)> {
 }
 
 /// Common things that matter to no rule but let a run such as `listfiles` be split.
-const NOUNS: &str = "file folder directory page event calendar note channel address record table row sheet board card \
+const NOUNS: &str = "all file folder directory page event calendar note channel address record table row sheet board card \
     task project team group site url link document image photo video list";
 
 #[cfg(test)]

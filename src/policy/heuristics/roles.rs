@@ -141,6 +141,14 @@ fn authority(arg: &Arg, around: &Surroundings<'_>, mutates: bool) -> Option<Foun
     if around.reading.sense == Some(Sense::Install) && arg.head_in("repo registry") {
         return Some(found(Role::Destination, Some(Kind::Url), "source-of-software"));
     }
+    let gathers = around.reading.sense == Some(Sense::Invite)
+        || around.reading.rules.iter().any(|it| it == "gathers-people");
+    if gathers
+        && arg.has("user member participant contact")
+        && arg.head_in("id user member participant contact")
+    {
+        return Some(found(Role::Destination, kind(arg), "grantee"));
+    }
     if shares(around) && arg.head_in("username login") {
         return Some(found(Role::Destination, kind(arg), "grantee"));
     }
@@ -280,7 +288,7 @@ fn is_place_id(arg: &Arg, around: &Surroundings<'_>) -> bool {
         && !arg.has(PEOPLE)
         && !arg.types.only_boolean()
         && arg.choices.is_empty()
-        && !arg.has("label template file image attachment voice model commit sha branch milestone stage state type sort tag")
+        && !arg.has("account index step label template file image attachment voice model commit sha branch milestone stage state type sort tag")
 }
 
 /// The arguments that say where a send goes when none names a recipient: the channel, the
@@ -312,7 +320,7 @@ pub(super) fn places(args: &Args, around: &Surroundings<'_>) -> BTreeSet<String>
             && !arg.types.only_boolean()
             && !arg.holds_others
             && arg.choices.is_empty()
-            && !arg.has("source assignee reviewer message")
+            && !arg.has("source assignee reviewer message from")
     };
     let names_required = args.list.iter().any(|it| it.required && is_place_id(it, around));
     let named = args.list.iter().any(is_recipient);

@@ -52,6 +52,10 @@ pub(super) enum Signal {
     Permissions,
     /// The schema declares arguments at all.
     Declared,
+    /// An argument names several people.
+    People,
+    /// An argument names a part of a page or a screen.
+    Widget,
 }
 
 /// The signals of a tool.
@@ -99,6 +103,12 @@ impl Signals {
                 || arg.inside("group user member team") && arg.has("only") && arg.has("read")
             {
                 out.insert(Signal::Permissions);
+            }
+            if arg.has("user member participant contact") && arg.words.last().is_some_and(|it| it.plural) {
+                out.insert(Signal::People);
+            }
+            if arg.head_in("selector ref element xpath") {
+                out.insert(Signal::Widget);
             }
             if arg.has("assignee") {
                 out.insert(Signal::Assignee);
@@ -219,7 +229,7 @@ const CODE: &[&str] =
     &["javascript", "python", "script", "snippet", "source code", "code to", "execute", "program"];
 
 const RECIPIENTS: &str = "recipient addressee receiver attendee invitee participant guest grantee payee cc bcc \
-    webhook callback responder spender follower";
+    webhook callback responder spender follower signer registrant";
 const ADDRESS_PARTS: &str = "email address account phone phonenumber number user username recipient id channel name wallet contact \
     chat jid list group handle iban person people team";
 
@@ -271,6 +281,7 @@ pub(super) fn is_address(arg: &Arg) -> bool {
         || arg.head() == "number" && (arg.has("phone mobile") || arg.inside("phone customer callee"));
     (own || arg.format == "email" || arg.format == "idn-email")
         && !arg.first_in("from sender reply my source")
+        && !arg.inside("invoicer sender merchant seller from biller")
         && !arg.types.object
         && arg.choices.is_empty()
         && !arg.inside("answer")
@@ -306,7 +317,7 @@ pub(super) fn is_free_url(arg: &Arg) -> bool {
 /// Whether the argument is one of the terms of a trade or an advertising budget.
 fn is_terms(arg: &Arg) -> bool {
     let trade = arg.has("notional") || arg.has("limit stop bid") && arg.head_in("price amount cap");
-    trade || arg.head() == "budget" || arg.has("budget") && arg.head_in("amount value")
+    trade || arg.head_in("budget bid") || arg.has("budget") && arg.head_in("amount value")
 }
 
 /// Whether the argument decides what runs.

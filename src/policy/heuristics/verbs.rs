@@ -9,7 +9,9 @@
 use std::collections::BTreeSet;
 
 use super::judge::judge;
-use super::lexicon::{Sense, Strength, Thing, among, is, is_filler, is_preposition, verb, verb_word};
+use super::lexicon::{
+    Sense, Strength, Thing, among, is, is_filler, is_known_noun, is_preposition, verb, verb_word,
+};
 use super::signals::{Signal, Signals};
 use super::words::{Word, words};
 use crate::policy::Effect;
@@ -65,7 +67,23 @@ pub(super) struct Light<'a> {
 
 /// Reads a name, or the value of an action argument.
 pub(super) fn read_name(name: &[Word], light: Light<'_>) -> Reading {
-    let phrases = phrases(name);
+    let mut phrases = phrases(name);
+    // `email_search_results(to)` mails them: a sender's noun in front counts where a recipient does.
+    let told = name
+        .iter()
+        .take(2)
+        .enumerate()
+        .find_map(|(at, it)| verb(&it.text).map(|(sense, strength)| (at, sense, strength)))
+        .filter(|(at, sense, strength)| {
+            let sends = matches!(sense, Sense::Send | Sense::Post | Sense::Call | Sense::Spend);
+            let converts = name.get(at + 1).is_some_and(|it| it.text == "to");
+            let plural = name.get(*at).is_some_and(|it| it.plural);
+            *strength == Strength::Noun && sends && !converts && !plural
+        });
+    let addressed = light.signals.has(Signal::Recipient) || light.signals.has(Signal::Body);
+    if let Some((at, sense, strength)) = told.filter(|_| addressed) {
+        phrases.push(phrase(name, at, sense, strength, false));
+    }
     let mut best: Option<Reading> = None;
     for phrase in &phrases {
         let reading = judge(phrase, light);
@@ -111,6 +129,15 @@ fn phrases(name: &[Word]) -> Vec<Phrase<'_>> {
     else {
         return Vec::new();
     };
+    // `git_log` looks, `downgrade_plan` does not: a noun at the end behind words nobody knows is no verb.
+    let behind_unknown = at > 0
+        && at + 1 == name.len()
+        && strength == Strength::Noun
+        && matches!(sense, Sense::Read | Sense::Query)
+        && !name.iter().take(at).all(|it| is_known_noun(&it.text));
+    if behind_unknown {
+        return Vec::new();
+    }
     // `run_list_command` runs; `run_list` lists runs.
     if let Some(&(first, Sense::Run, _)) = candidates.first()
         && first < at
@@ -175,7 +202,10 @@ fn without_verb(name: &[Word], light: Light<'_>) -> Reading {
         object: name.iter().map(|it| it.text.clone()).filter(|it| !is_filler(it)).collect(),
         rules: vec!["no-known-verb".to_owned()],
     };
-    let names_a_glance = base.object.last().is_some_and(|it| is(it, Thing::Glance));
+    // Only behind words that are known: an unknown verb is never a read.
+    let names_a_glance = base.object.last().is_some_and(|it| is(it, Thing::Glance))
+        && name.iter().all(|it| is_known_noun(&it.text))
+        || base.object.last().is_some_and(|it| among(it, "reader viewer finder searcher inspector"));
     let risky =
         [Signal::Command, Signal::Recipient, Signal::Body].into_iter().any(|it| light.signals.has(it));
     match said {
