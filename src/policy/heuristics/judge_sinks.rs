@@ -84,7 +84,8 @@ impl Seen<'_, '_> {
         }
         // A query that is only named, with every argument declared and no statement among them, was
         // written by somebody else before.
-        let stored = self.signal(Signal::Declared) && !self.signal(Signal::Command);
+        let stored =
+            self.signal(Signal::Declared) && !self.signal(Signal::Command) && !self.signal(Signal::Wording);
         let asks = self.any("query sql select search") && (self.confined() || stored);
         let looks = is(self.head(), Thing::Report) && !self.signal(Signal::Command);
         if asks || looks {

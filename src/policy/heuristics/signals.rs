@@ -52,6 +52,8 @@ pub(super) enum Signal {
     Permissions,
     /// The schema declares arguments at all.
     Declared,
+    /// An argument may hold the wording of a query under another name.
+    Wording,
     /// An argument names several people.
     People,
     /// An argument names a part of a page or a screen.
@@ -109,6 +111,11 @@ impl Signals {
             }
             if arg.head_in("selector ref element xpath") {
                 out.insert(Signal::Widget);
+            }
+            if arg.head_in(
+                "q query text input string expression body content request payload code filter pipeline",
+            ) {
+                out.insert(Signal::Wording);
             }
             if arg.has("assignee") {
                 out.insert(Signal::Assignee);
