@@ -6,7 +6,6 @@
 #![expect(
     clippy::panic,
     clippy::print_stderr,
-    clippy::unwrap_used,
     reason = "a test stops at what it did not expect, and says what it skipped"
 )]
 
