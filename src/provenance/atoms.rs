@@ -41,6 +41,8 @@ pub(crate) enum Class {
     Path,
     /// A whole short leaf.
     Leaf,
+    /// A whole scalar of an identity field, however short or common.
+    Scalar,
     /// The STRICT form of a url.
     Url,
     /// A url whose path starts with this one.
@@ -101,6 +103,7 @@ pub(crate) fn whole(text: &str, sink: &mut Sink<'_>) {
     if let Some(leaf) = leaf_form(trimmed) {
         sink(Class::Leaf, &leaf, range.clone());
     }
+    sink(Class::Scalar, &scalar_form(trimmed), range.clone());
     if trimmed.contains([' ', '-', '.'])
         && let Some(compact) = super::canon::account::strict(trimmed)
     {
@@ -109,6 +112,12 @@ pub(crate) fn whole(text: &str, sink: &mut Sink<'_>) {
     if trimmed.contains(['/', '\\']) && trimmed.contains(' ') && !url::has_scheme(trimmed) {
         one_path(trimmed, range, sink);
     }
+}
+
+/// The LOOSE form of a whole scalar.
+pub(crate) fn scalar_form(text: &str) -> String {
+    let form = lower(&super::text::squeeze(text));
+    form.strip_prefix(['#', '@']).unwrap_or(&form).to_owned()
 }
 
 /// The LOOSE form of a whole leaf; `None` where it says nothing: short and without a digit, or generic.

@@ -129,8 +129,8 @@ pub(crate) fn tail_of(digits: &str) -> Option<&str> {
     digits.len().checked_sub(9).and_then(|from| digits.get(from..))
 }
 
-/// An IBAN from here on: groups of letters and digits, to the end that the check digits confirm,
-/// which is returned.
+/// An account with a country code from here on: groups of letters and digits. It ends where the check digits
+/// say; when they fit nowhere, a payee may still read it, so each plausible end counts. Returns the end.
 fn iban(text: &str, start: usize, sink: &mut Sink<'_>) -> Option<usize> {
     let bytes = text.as_bytes();
     let head = bytes.get(start..start + 4).unwrap_or_default();
@@ -138,26 +138,47 @@ fn iban(text: &str, start: usize, sink: &mut Sink<'_>) -> Option<usize> {
     if !(a.is_ascii_alphabetic() && b.is_ascii_alphabetic() && c.is_ascii_digit() && d.is_ascii_digit()) {
         return None;
     }
-    let mut found = None;
+    let mut confirmed = None;
+    let mut plausible: Vec<(String, usize)> = Vec::new();
     let mut compact = String::new();
     let mut at = start;
+    let mut group = start;
+    let mut groups = 0;
     while compact.len() < 34 {
         let now = byte(bytes, at);
         if now.is_ascii_alphanumeric() {
             compact.push(char::from(now.to_ascii_uppercase()));
             at += 1;
-            let ends = !is_word(byte(bytes, at));
-            if ends && compact.len() >= 15 && account::is_iban(&compact) {
+            if is_word(byte(bytes, at)) {
+                continue;
+            }
+            groups += 1;
+            if compact.len() >= 15 && account::is_iban(&compact) {
                 sink(Class::Account, &compact, start..at);
-                found = Some(at);
+                confirmed = Some(at);
+            }
+            // A bank's code may be letters; a word of a sentence is no group.
+            let part = cut(text, group..at);
+            let fits = part.bytes().any(|b| b.is_ascii_digit()) || (groups == 2 && part.len() == 4);
+            if !fits {
+                break;
+            }
+            if groups > 1 && (12..=34).contains(&compact.len()) {
+                plausible.push((compact.clone(), at));
             }
         } else if matches!(now, b' ' | b'-' | b'.') && is_word(byte(bytes, at + 1)) {
             at += 1;
+            group = at;
         } else {
             break;
         }
     }
-    found
+    if confirmed.is_none() {
+        for (compact, end) in &plausible {
+            sink(Class::Account, compact, start..*end);
+        }
+    }
+    confirmed.or_else(|| plausible.last().map(|(_, end)| *end))
 }
 
 #[cfg(test)]
@@ -182,6 +203,8 @@ mod tests {
         check("x12025550143 12025550143y", Class::Phone, &[]);
         check("2026-01-31 12:30, total 1,202,555.01", Class::Phone, &[]);
         check("pay GB21 TEST 0000 0012 3456 78 now", Class::Account, &["GB21TEST00000012345678"]);
+        let ends = ["DE1950010517", "DE19500105179934", "DE195001051799342201", "DE19500105179934220185"];
+        check("use DE19 5001 0517 9934 2201 85 and settle 4", Class::Account, &ends);
         check("gb21test00000012345678", Class::Account, &["GB21TEST00000012345678"]);
     }
 }

@@ -265,6 +265,7 @@ impl Questions {
         {
             self.ask(Class::Leaf, leaf, Floor::Deny, chain);
         }
+        self.ask(Class::Scalar, atoms::scalar_form(name), Floor::Deny, chain);
         if name.contains(char::is_whitespace) {
             if name.chars().count() >= 10 {
                 self.phrases.push((name.to_owned(), chain.to_vec()));

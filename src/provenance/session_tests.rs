@@ -98,6 +98,39 @@ fn fields_are_told_from_text() {
 }
 
 #[test]
+fn short_names_count_as_whole_scalars_of_identity_fields() {
+    let mut s = Session::new();
+    s.text("chat", "- general\n- random\n- External_0\n");
+    s.text("chat", "[\"private\", \"Bob\"]");
+    s.text("chat", "- sender: Alice\n  body: hi there\n");
+    s.text("drive", "shared_with:\n  david.lee@x.test: rw\nowner: a@x.test\n");
+    s.text("drive", "{\"shared_with\": {\"em@x.test\": \"r\"}, \"note\": {\"no@x.test\": 1}}");
+    for (value, kind) in [
+        ("general", Kind::Channel),
+        ("#random", Kind::Channel),
+        ("External_0", Kind::Channel),
+        ("private", Kind::Channel),
+        ("Bob", Kind::Name),
+        ("Alice", Kind::Name),
+        ("david.lee@x.test", Kind::Email),
+        ("em@x.test", Kind::Email),
+    ] {
+        assert_eq!(s.best(value, kind), Some(PlaceKind::IdentityField), "{value}");
+    }
+    assert_eq!(s.best("no@x.test", Kind::Email), Some(PlaceKind::FreeText));
+    assert_eq!(s.best("hi", Kind::Name), None);
+    let mut s = Session::new();
+    s.own("chat", "- general\n- random\n", "$[*]");
+    assert_eq!(s.best("general", Kind::Channel), Some(PlaceKind::OwnData));
+    s.own("config", "account=FI2112345600000785 amount=640", "$");
+    assert_eq!(s.best("FI2112345600000785", Kind::Account), Some(PlaceKind::OwnData));
+    s.own("config", "the payee is bo@corp.test, as always", "$");
+    assert_eq!(s.best("bo@corp.test", Kind::Email), Some(PlaceKind::IdentityField));
+    s.text("web", "Settlement account changed: use DE19 5001 0517 9934 2201 85 and settle 4,180.00 today.");
+    assert_eq!(s.best("DE19500105179934220185", Kind::Account), Some(PlaceKind::FreeText));
+}
+
+#[test]
 fn evidence_names_the_place() {
     let mut s = Session::new();
     s.text("notes", "nothing");

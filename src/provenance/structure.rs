@@ -40,6 +40,19 @@ pub(crate) struct Field {
     pub(crate) verbatim: bool,
     /// Its path within the structure.
     pub(crate) path: String,
+    /// Whether it is an item of a list, or a member name.
+    pub(crate) stands: Stands,
+}
+
+/// How a scalar stands in a structure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stands {
+    /// It is the value of a member.
+    Member,
+    /// It is an item of a list.
+    Item,
+    /// It is the name of a member.
+    Name,
 }
 
 /// A text read as structure.
@@ -175,7 +188,12 @@ pub(crate) fn is_link(text: &str) -> bool {
     !text.contains(char::is_whitespace) && (url::parse(text).is_some() || url::parse_bare(text).is_some())
 }
 
-/// Reads a text as YAML or as `Key: value` lines.
+/// Whether the items of a list under this key are what the whole structure is about.
+pub(crate) fn is_nameless(key: &str) -> bool {
+    matches!(key.to_ascii_lowercase().as_str(), "" | "result" | "results" | "items" | "values" | "data")
+}
+
+/// Reads a text as YAML, as `Key: value` lines, or as `key=value` pairs.
 pub(crate) fn read(text: &str) -> Structure {
     if may_be_yaml(text) {
         // A parser for a large language, fed by strangers: should it panic, the text is only text.
@@ -184,7 +202,66 @@ pub(crate) fn read(text: &str) -> Structure {
             return structure;
         }
     }
-    Structure { fields: lines(text), value: None }
+    pairs(text).unwrap_or_else(|| lines(text))
+}
+
+/// Whether a text has marks of structure at all.
+pub(crate) fn may_be_structure(text: &str) -> bool {
+    text.contains([':', '=']) || text.trim_start().starts_with('-')
+}
+
+/// A text that is nothing but `key=value` pairs, apart by white space, commas, semicolons or ampersands.
+fn pairs(text: &str) -> Option<Structure> {
+    if !text.contains('=') || text.len() > LONGEST_YAML {
+        return None;
+    }
+    let mut fields = Vec::new();
+    let mut members = serde_json::Map::new();
+    let mut at = 0;
+    loop {
+        let rest = cut(text, at..text.len());
+        at += rest.len() - rest.trim_start_matches(|c: char| c.is_whitespace() || ",;&".contains(c)).len();
+        let rest = cut(text, at..text.len());
+        if rest.is_empty() {
+            break;
+        }
+        let equals = rest.find('=')?;
+        let key = cut(rest, 0..equals);
+        let plain = !key.is_empty()
+            && key.len() <= 40
+            && key.starts_with(|c: char| c.is_alphabetic() || c == '_')
+            && key.chars().all(|c| c.is_alphanumeric() || "_-.".contains(c));
+        if !plain {
+            return None;
+        }
+        let value = cut(rest, equals + 1..rest.len());
+        let quote = value.chars().next().filter(|c| matches!(c, '"' | '\''));
+        let (from, length, next) = match quote {
+            Some(quote) => {
+                let end = cut(value, 1..value.len()).find(quote)?;
+                (1, end, end + 2)
+            }
+            None => {
+                let end = value.find(|c: char| c.is_whitespace() || ",;&".contains(c)).unwrap_or(value.len());
+                (0, end, end)
+            }
+        };
+        let start = at + equals + 1;
+        let scalar = cut(value, from..from + length);
+        if !scalar.is_empty() {
+            fields.push(Field {
+                range: start + from..start + from + length,
+                key: key.to_owned(),
+                text: scalar.to_owned(),
+                verbatim: true,
+                path: format!("$['{key}']"),
+                stands: Stands::Member,
+            });
+        }
+        members.insert(key.to_owned(), Value::String(scalar.to_owned()));
+        at = start + next;
+    }
+    (!fields.is_empty()).then_some(Structure { fields, value: Some(Value::Object(members)) })
 }
 
 fn may_be_yaml(text: &str) -> bool {
@@ -242,10 +319,7 @@ fn yaml(text: &str) -> Option<Structure> {
                 });
             }
             Event::Scalar(scalar, style, ..) => {
-                if let Some(Open::Members(_, key @ None)) = open.last_mut() {
-                    *key = Some(scalar.into_owned());
-                    continue;
-                }
+                let is_name = matches!(open.last(), Some(Open::Members(_, None)));
                 let range = places.byte(span.start.index())..places.byte(span.end.index());
                 let raw = cut(text, range.clone());
                 let inner = raw.trim_end().len();
@@ -253,13 +327,25 @@ fn yaml(text: &str) -> Option<Structure> {
                     usize::from(matches!(style, ScalarStyle::SingleQuoted | ScalarStyle::DoubleQuoted));
                 let range =
                     range.start + lead..(range.start + inner).saturating_sub(lead).max(range.start + lead);
-                fields.push(Field {
-                    verbatim: cut(text, range.clone()) == scalar,
-                    range,
-                    key: nearest_key(&open),
-                    path: path_of(&open),
-                    text: scalar.clone().into_owned(),
-                });
+                let stands = match open.last() {
+                    _ if is_name => Stands::Name,
+                    Some(Open::Items(_)) => Stands::Item,
+                    _ => Stands::Member,
+                };
+                if !is_name || shape_of(&scalar).is_some() {
+                    fields.push(Field {
+                        verbatim: cut(text, range.clone()) == scalar,
+                        range,
+                        key: nearest_key(&open),
+                        path: path_of(&open),
+                        text: scalar.clone().into_owned(),
+                        stands,
+                    });
+                }
+                if let Some(Open::Members(_, key @ None)) = open.last_mut() {
+                    *key = Some(scalar.into_owned());
+                    continue;
+                }
                 done = Some(scalar_value(&scalar, style));
             }
             _ => {}
@@ -351,7 +437,7 @@ fn key_of(line: &str) -> Option<(&str, usize)> {
 
 /// The fields of `Key: value` lines: of all lines when all are such, else of the block the text opens with.
 /// Lines further down a free text are only text.
-fn lines(text: &str) -> Vec<Field> {
+fn lines(text: &str) -> Structure {
     let mut fields = Vec::new();
     let mut at = 0;
     let mut opening = true;
@@ -380,6 +466,7 @@ fn lines(text: &str) -> Vec<Field> {
                 text: trimmed.to_owned(),
                 verbatim: true,
                 path: format!("$['{}']", key.replace('\'', "\\'")),
+                stands: Stands::Member,
             });
         }
         if opening {
@@ -392,7 +479,11 @@ fn lines(text: &str) -> Vec<Field> {
     if !all {
         fields.truncate(of_opening);
     }
-    fields
+    let value = (all && !fields.is_empty()).then(|| {
+        let members = fields.iter().map(|field| (field.key.clone(), Value::String(field.text.clone())));
+        Value::Object(members.collect())
+    });
+    Structure { fields, value }
 }
 
 #[cfg(test)]
@@ -432,6 +523,9 @@ mod tests {
         check("hello there\nFrom: a@b.test", &[]);
         check("a: &x [1]\nb: *x", &[("a", "&x [1]"), ("b", "*x")]);
         check("write to: x y", &[("write to", "x y")]);
+        check("account=FI21 amount=\"6 40\"", &[("account", "FI21"), ("amount", "6 40")]);
+        check("see a=b in it", &[]);
+        check("shared_with:\n  a@b.test: rw\n", &[("shared_with", "a@b.test"), ("a@b.test", "rw")]);
         assert_eq!(read("- email: a@b.test\n").value, Some(serde_json::json!([{"email": "a@b.test"}])));
     }
 

@@ -6,16 +6,16 @@ use std::collections::{BTreeSet, VecDeque};
 use std::ops::Range;
 
 use super::atoms::{self, Class};
-use super::canon::strict_form;
+use super::canon::{shape_of, strict_form};
 use super::decode;
 use super::engine::{Engine, Meta, Record};
 use super::fold::{View, fold, lower};
 use super::index::{Chunk, Occurrence, Passage, order};
 use super::links;
 use super::own::OwnPaths;
-use super::structure::{self, Field, FieldKind};
+use super::structure::{self, Field, FieldKind, Stands};
 use super::text::cut;
-use super::walk::{Form, walk};
+use super::walk::{Form, Trail, walk};
 use super::{Decoding, Kind, PlaceKind};
 
 /// JSON inside text inside JSON is read this deep.
@@ -32,6 +32,7 @@ struct Leaf<'a> {
     key: Cow<'a, str>,
     chain: Vec<Decoding>,
     form: Form,
+    stands: Stands,
     nested: usize,
 }
 
@@ -67,21 +68,17 @@ impl Engine {
         };
         let frame = Frame { record, own: OwnPaths::find(record.message, record.own_data), upstream, echo };
         let mut leaves = Vec::new();
-        // A message is walked into pieces of bounded size, so that one long list does not stand in memory twice.
+        // A message is walked in pieces of bounded size, so that one long list does not stand in memory twice.
         walk(record.message, &mut |trail, text, form| {
-            leaves.push((trail.path(), trail.key().unwrap_or_default().to_owned(), text.into_owned(), form));
+            leaves.push((leaf_of(trail, form), text.into_owned()));
             if leaves.len() >= 1024 {
-                for (path, key, text, form) in leaves.drain(..) {
-                    self.leaf(
-                        &frame,
-                        &text,
-                        &Leaf { path, key: key.into(), chain: Vec::new(), form, nested: 0 },
-                    );
+                for (leaf, text) in leaves.drain(..) {
+                    self.leaf(&frame, &text, &leaf);
                 }
             }
         });
-        for (path, key, text, form) in leaves {
-            self.leaf(&frame, &text, &Leaf { path, key: key.into(), chain: Vec::new(), form, nested: 0 });
+        for (leaf, text) in leaves {
+            self.leaf(&frame, &text, &leaf);
         }
         if self.bytes() > self.limits.bytes {
             self.make_room(0);
@@ -100,7 +97,7 @@ impl Engine {
             {
                 return;
             }
-            if trimmed.contains(':') || trimmed.starts_with('-') {
+            if structure::may_be_structure(trimmed) {
                 let structure = structure::read(text);
                 if !structure.fields.is_empty() {
                     self.structured(frame, text, leaf, &structure.fields);
@@ -115,17 +112,19 @@ impl Engine {
     fn json(&mut self, frame: &Frame<'_>, text: &str, leaf: &Leaf<'_>) -> bool {
         let mut inner = Vec::new();
         let whole = walk(text.as_bytes(), &mut |trail, text, form| {
-            inner.push((trail.path(), trail.key().unwrap_or_default().to_owned(), text.into_owned(), form));
+            inner.push((leaf_of(trail, form), text.into_owned()));
         });
         if !whole {
             return false;
         }
-        for (path, key, text, form) in inner {
-            let key = if key.is_empty() { leaf.key.clone() } else { key.into() };
-            let mut chain = leaf.chain.clone();
-            chain.push(Decoding::Structure);
-            let path = format!("{} » {path}", leaf.path);
-            self.leaf(frame, &text, &Leaf { path, key, chain, form, nested: leaf.nested + 1 });
+        for (mut below, text) in inner {
+            if below.key.is_empty() && structure::field_kind(&leaf.key).is_some() {
+                below.key = leaf.key.clone();
+            }
+            below.chain = leaf.chain.iter().copied().chain([Decoding::Structure]).collect();
+            below.path = format!("{} » {}", leaf.path, below.path);
+            below.nested = leaf.nested + 1;
+            self.leaf(frame, &text, &below);
         }
         true
     }
@@ -141,6 +140,7 @@ impl Engine {
                 key: field.key.as_str().into(),
                 chain,
                 form: Form::Text,
+                stands: field.stands,
                 nested: DEEPEST_TEXT,
             };
             self.passage(frame, &field.text, &inner, &[]);
@@ -150,23 +150,35 @@ impl Engine {
 
     /// Notes one text: itself, its fields, and what it decodes to.
     fn passage(&mut self, frame: &Frame<'_>, text: &str, leaf: &Leaf<'_>, fields: &[Field]) {
-        let free = if frame.record.pointed { PlaceKind::PointedText } else { PlaceKind::FreeText };
-        let whole = if leaf.form == Form::Text || leaf.form == Form::Number {
-            scalar_kind(&leaf.key, text)
-        } else {
-            Scalar::Plain
+        let text_kind = if frame.record.pointed { PlaceKind::PointedText } else { PlaceKind::FreeText };
+        let part = |path: &str| {
+            // A part of the user's own data is not their directory, but no stranger's text either.
+            let declared = frame.own.kinds(path).is_some_and(<[Kind]>::is_empty);
+            if declared { PlaceKind::IdentityField } else { text_kind }
         };
-        let scalars: Vec<(Range<usize>, Scalar)> = fields
+        let free = part(&leaf.path);
+        let whole = if leaf.form == Form::Rest {
+            Scalar::Plain
+        } else {
+            let stands = if leaf.form == Form::Key { Stands::Name } else { leaf.stands };
+            scalar_kind(&leaf.key, text, stands)
+        };
+        let scalars: Vec<(Range<usize>, Scalar, PlaceKind)> = fields
             .iter()
             .filter(|field| field.verbatim)
-            .map(|field| (field.range.clone(), scalar_kind(&field.key, &field.text)))
+            .map(|field| {
+                let free = if frame.own.is_empty() { text_kind } else { part(&below(leaf, field)) };
+                (field.range.clone(), scalar_kind(&field.key, &field.text, field.stands), free)
+            })
             .collect();
         let trimmed = text.len() - text.trim_start().len()..text.trim_end().len();
         let is_scalar = leaf.form != Form::Key && leaf.form != Form::Rest;
         let kind = |class: Class, at: &Range<usize>| {
-            let near = scalars.partition_point(|(range, _)| range.end < at.end);
+            let near = scalars.partition_point(|(range, ..)| range.end < at.end);
             match scalars.get(near) {
-                Some((range, scalar)) if range.start <= at.start => (scalar.kind(class, free), range == at),
+                Some((range, scalar, free)) if range.start <= at.start => {
+                    (scalar.kind(class, *free), range == at)
+                }
                 _ => (whole.kind(class, free), is_scalar && *at == trimmed),
             }
         };
@@ -195,7 +207,8 @@ impl Engine {
         for field in fields.iter().filter(|field| field.verbatim) {
             self.whole(frame, &field.text, field.range.start, &noted);
             if !frame.own.is_empty()
-                && let Some(kinds) = frame.own.kinds(&format!("{} » {}", leaf.path, field.path))
+                && field.stands != Stands::Name
+                && let Some(kinds) = frame.own.kinds(&below(leaf, field))
             {
                 self.own(frame, &field.text, kinds, field.range.start, &chunks);
             }
@@ -259,7 +272,13 @@ impl Engine {
         let view = fold(text);
         let lead = text.len() - text.trim_start().len();
         let range = base + lead..base + text.trim_end().len();
-        atoms::whole(&view.text, &mut |class, form, _| self.put(frame, class, form, &range, noted));
+        let (kind, _) = (noted.kind)(Class::Leaf, &range);
+        atoms::whole(&view.text, &mut |class, form, _| {
+            // Short and generic words count only where they are all of what a field names.
+            if class != Class::Scalar || kind == PlaceKind::IdentityField {
+                self.put(frame, class, form, &range, noted);
+            }
+        });
     }
 
     /// Notes the STRICT forms of a value in an own-data field.
@@ -366,9 +385,39 @@ pub(crate) fn own_form(kind: Kind, strict: &str) -> String {
     format!("{kind:?} {strict}")
 }
 
+/// The path of a field within a leaf.
+fn below(leaf: &Leaf<'_>, field: &Field) -> String {
+    format!("{} » {}", leaf.path, field.path)
+}
+
+fn leaf_of(trail: &Trail, form: Form) -> Leaf<'static> {
+    Leaf {
+        path: trail.path(),
+        key: trail.key(form).unwrap_or_default().to_owned().into(),
+        chain: Vec::new(),
+        form,
+        stands: if trail.is_item() { Stands::Item } else { Stands::Member },
+        nested: 0,
+    }
+}
+
 /// What kind of place a whole scalar under a key is, before the class of an atom in it is known.
-fn scalar_kind(key: &str, text: &str) -> Scalar {
-    match structure::field_kind(key) {
+fn scalar_kind(key: &str, text: &str, stands: Stands) -> Scalar {
+    let field = structure::field_kind(key);
+    match stands {
+        // Of names only addresses count: `{"shared_with": {"ana@a.test": "rw"}}`.
+        Stands::Name if shape_of(text).is_none() => return Scalar::Plain,
+        // A list that is all there is says what it lists by what was called.
+        Stands::Item
+            if structure::is_nameless(key)
+                && text.split_whitespace().count() <= 3
+                && structure::is_identity(text) =>
+        {
+            return Scalar::Identity;
+        }
+        _ => {}
+    }
+    match field {
         Some(FieldKind::Identity) if structure::is_identity(text) => Scalar::Identity,
         Some(FieldKind::Link) if structure::is_link(text) => Scalar::Link,
         _ => Scalar::Plain,

@@ -55,12 +55,18 @@ impl Trail {
         out
     }
 
-    /// The nearest member name above the leaf.
-    pub(crate) fn key(&self) -> Option<&str> {
-        self.steps.iter().rev().find_map(|step| match step {
+    /// The nearest member name above a value, or above the object that a member name stands in.
+    pub(crate) fn key(&self, form: Form) -> Option<&str> {
+        let own = usize::from(form == Form::Key);
+        self.steps.iter().rev().skip(own).find_map(|step| match step {
             Step::Member(name) => Some(name.as_str()),
             Step::Item(_) => None,
         })
+    }
+
+    /// Whether the value is an item of a list.
+    pub(crate) fn is_item(&self) -> bool {
+        matches!(self.steps.last(), Some(Step::Item(_)))
     }
 }
 
@@ -236,7 +242,7 @@ mod tests {
     fn leaves(json: &str) -> Vec<String> {
         let mut all = Vec::new();
         walk(json.as_bytes(), &mut |trail, text, form| {
-            all.push(format!("{} {:?} {form:?} {text}", trail.path(), trail.key().unwrap_or("")));
+            all.push(format!("{} {:?} {form:?} {text}", trail.path(), trail.key(form).unwrap_or("")));
         });
         all
     }
@@ -246,13 +252,13 @@ mod tests {
         assert_eq!(
             leaves(r#"{"a":["x",{"b'c":"\u0041\ud83d\ude00"}],"n":1e400,"z":null}"#),
             [
-                "$['a'] \"a\" Key a",
+                "$['a'] \"\" Key a",
                 "$['a'][0] \"a\" Text x",
-                "$['a'][1]['b\\'c'] \"b'c\" Key b'c",
+                "$['a'][1]['b\\'c'] \"a\" Key b'c",
                 "$['a'][1]['b\\'c'] \"b'c\" Text A\u{1f600}",
-                "$['n'] \"n\" Key n",
+                "$['n'] \"\" Key n",
                 "$['n'] \"n\" Number 1e400",
-                "$['z'] \"z\" Key z",
+                "$['z'] \"\" Key z",
             ]
         );
     }
