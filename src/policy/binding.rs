@@ -3,8 +3,10 @@
 //!
 //! What a pack only restricts may bind by the names of its tools; that is `layer.rs`.
 
+use std::fmt;
+
 /// An upstream as the user configured it.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Clone, PartialEq, Eq, Default)]
 pub struct UpstreamIdentity {
     /// Its configured name.
     pub name: String,
@@ -18,6 +20,19 @@ pub struct UpstreamIdentity {
     pub pack: Option<String>,
     /// `local: true` of its entry.
     pub local: super::Locality,
+}
+
+impl fmt::Debug for UpstreamIdentity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("UpstreamIdentity")
+            .field("name", &self.name)
+            .field("command", &self.command)
+            .field("args", &format_args!("{} arguments", self.args.len()))
+            .field("host", &self.host)
+            .field("pack", &self.pack)
+            .field("local", &self.local)
+            .finish()
+    }
 }
 
 /// What a pack is shipped for.

@@ -199,3 +199,60 @@ fn a_rule_for_many_tools_leaves_those_alone_that_it_does_not_fit() {
     assert_eq!(outcome("count", json!({"table": {}}), json!({"table": "A"})).1, deny);
     assert_eq!(outcome("frobnicate", json!({"to": {}}), json!({"to": "x"})).0, Effect::Send);
 }
+
+/// Any rule a pack could hold about a tool `touch` with the arguments `to`, `body` and `limit`.
+fn any_rule() -> impl proptest::strategy::Strategy<Value = Rule> {
+    use proptest::prelude::*;
+    let roles = prop::sample::select(vec![
+        Role::Destination,
+        Role::Target,
+        Role::Path,
+        Role::Command,
+        Role::Amount,
+        Role::Content,
+        Role::Credential,
+        Role::Selector,
+    ]);
+    let args =
+        prop::collection::btree_map(prop::sample::select(vec!["to", "body", "limit", "gone"]), roles, 0..4);
+    let effect = prop::option::of(prop::sample::select(Effect::ALL.to_vec()));
+    let gate = prop::option::of(prop::sample::select(vec![Gate::On, Gate::Off]));
+    let calls =
+        prop::option::of(prop_oneof![(0u32..9).prop_map(Allowance::Calls), Just(Allowance::Unlimited)]);
+    (args, effect, gate, calls, any::<bool>()).prop_map(|(args, effect, gate, allowance, replaces)| {
+        rule("touch", |r| {
+            r.args = args.into_iter().map(|(name, role)| (ArgPath(name.into()), (role, None))).collect();
+            (r.effect, r.gate, r.allowance) = (effect, gate, allowance);
+            r.extent = if replaces { Extent::Replaces } else { Extent::Extends };
+            r.trusted.push(TrustRule::parse("evil.test").unwrap());
+        })
+    })
+}
+
+proptest::proptest! {
+    #[test]
+    fn a_pack_bound_by_name_never_loosens(rule in any_rule(), name in "(touch|send_touch|delete_touch|get_touch)") {
+        let mut rule = rule;
+        rule.key = ToolKey::new(&name);
+        let description = describe(&name, &json!({"to": {}, "body": {}, "limit": {}}));
+        let without = Policy::default().tool_policy(&upstream(), &description);
+        let pack = Pack {
+            name: "p".into(),
+            binding: Binding::default(),
+            locality: Locality::Local,
+            rules: set(vec![rule]),
+        };
+        let with = Policy::new(Vec::new(), vec![Arc::new(pack)]).tool_policy(&upstream(), &description);
+        let sinks = |tool: &ToolPolicy| tool.effect.is_sink() || tool.also.iter().any(|(effect, _)| effect.is_sink());
+        proptest::prop_assert!(!without.effect.is_sink() || with.effect.is_sink());
+        proptest::prop_assert!(!sinks(&without) || sinks(&with));
+        proptest::prop_assert_eq!(with.gate, Gate::On);
+        proptest::prop_assert_eq!(with.locality, without.locality);
+        proptest::prop_assert!(with.trusted.is_empty());
+        for arg in without.with_role(Role::Destination) {
+            proptest::prop_assert_eq!(with.role_of(&arg.path.0), Some(Role::Destination));
+        }
+        let most = |tool: &ToolPolicy| tool.budget.map_or(u32::MAX, |budget| budget.max_calls);
+        proptest::prop_assert!(most(&with) <= most(&without));
+    }
+}

@@ -160,6 +160,9 @@ fn absolute(text: &str, home: Option<&str>, cwd: Option<&str>) -> String {
 
 /// The worst that a word of a command names.
 fn in_command(text: &str, protected: Protected<'_>) -> Option<Ward> {
+    if text.len() > COMMAND_BYTES {
+        return in_long_command(text, protected);
+    }
     // What a shell drops inside a word: quotes, backslashes, line continuations.
     let joined: String = text.chars().filter(|c| !matches!(c, '\'' | '"' | '\\')).collect();
     let spaced: String = text.chars().map(|c| if matches!(c, '\'' | '"' | '`') { ' ' } else { c }).collect();
@@ -169,6 +172,17 @@ fn in_command(text: &str, protected: Protected<'_>) -> Option<Ward> {
         .flat_map(|text| words(text))
         .filter_map(|word| in_word(word, protected))
         .max()
+}
+
+/// Commands above this many bytes are searched for names only.
+const COMMAND_BYTES: usize = 64 * 1024;
+
+/// FAIL CLOSED: a command too long to be read word by word counts as naming whatever it mentions.
+fn in_long_command(text: &str, protected: Protected<'_>) -> Option<Ward> {
+    let text = text.to_lowercase();
+    let own = protected.own.iter().any(|path| text.contains(&path.to_lowercase()));
+    let tails = all_tails().filter(|tail| text.contains(tail)).filter_map(ward);
+    tails.chain(own.then_some(Ward::Guarded)).max()
 }
 
 fn words(text: &str) -> impl Iterator<Item = &str> {
@@ -259,6 +273,8 @@ mod tests {
         check("echo x >> ~/.bashrc", Some(Outcome::Ask));
         check("ls *.rs", None);
         check("cargo test", None);
+        check(&format!("echo {} > .mcp.json", "x ".repeat(40_000)), deny);
+        check(&format!("echo {}", "x ".repeat(40_000)), None);
         check("rm -rf target/*", None);
     }
 
