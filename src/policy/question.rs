@@ -201,17 +201,44 @@ fn place_line(place: &Place, destination: &Destination) -> String {
     let at = excerpt.find(&destination.text).unwrap_or(0);
     let excerpt = escaped_around(&marked(&excerpt, at, &destination.text), (at, at), AROUND, EXCERPT);
     format!(
-        "read at: {} {tool}, call {}, {}: \"{excerpt}\"",
+        "read at: {} {tool}, call {}{}: \"{excerpt}\"",
         escaped(&place.upstream, 64),
         place.call,
-        escaped(&place.path, 80)
+        spoken_path(&place.path)
     )
+}
+
+/// Where in a result, as a person says it: `messages[0].from`. A text block as a whole has no path
+/// that would tell a person more than the excerpt does.
+fn spoken_path(path: &str) -> String {
+    let inner = path.rsplit('»').next().unwrap_or(path).trim();
+    let mut spoken = String::new();
+    for part in inner.trim_start_matches('$').split(['[', ']']).filter(|part| !part.is_empty()) {
+        match part.strip_prefix('\'').and_then(|part| part.strip_suffix('\'')) {
+            Some(name) if spoken.is_empty() => spoken.push_str(name),
+            Some(name) => {
+                spoken.push('.');
+                spoken.push_str(name);
+            }
+            None => {
+                spoken.push('[');
+                spoken.push_str(part);
+                spoken.push(']');
+            }
+        }
+    }
+    if spoken.is_empty() || spoken.starts_with("content[") {
+        return String::new();
+    }
+    format!(", {}", escaped(&spoken, 80))
 }
 
 /// The excerpt with the destination set off, so that the eye finds it and its end.
 fn marked(excerpt: &str, at: usize, destination: &str) -> String {
     match (excerpt.get(..at), excerpt.get(at..).and_then(|rest| rest.strip_prefix(destination))) {
-        (Some(before), Some(after)) if !destination.is_empty() => format!("{before}<{destination}>{after}"),
+        (Some(before), Some(after)) if !destination.is_empty() && !after.starts_with('>') => {
+            format!("{before}<{destination}>{after}")
+        }
         _ => excerpt.to_owned(),
     }
 }
@@ -279,4 +306,29 @@ fn why(verdict: &Verdict) -> String {
         }
     }
     reasons.join("; ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{marked, spoken_path, without_other_links};
+
+    #[test]
+    fn places_are_said_as_people_say_them() {
+        for (path, said) in [
+            ("$['content'][0]['text'] » $['messages'][0]['from']", ", messages[0].from"),
+            ("$['structuredContent']['body']", ", structuredContent.body"),
+            ("$['content'][0]['text']", ""),
+            ("$['content'][0]['text'] » $[2]['body']", ", [2].body"),
+            ("", ""),
+        ] {
+            assert_eq!(spoken_path(path), said, "{path}");
+        }
+    }
+
+    #[test]
+    fn the_destination_is_set_off_and_other_links_go() {
+        assert_eq!(marked("see www.a.test!", 4, "www.a.test"), "see <www.a.test>!");
+        assert_eq!(marked("Ana <a@b.test>", 5, "a@b.test"), "Ana <a@b.test>");
+        assert_eq!(without_other_links("x https://evil.test/a y", "a@b.test"), "x [link] y");
+    }
 }
