@@ -4,6 +4,7 @@
 //! thread. To stop: the client first (no new calls), then the upstreams (their last answers still
 //! pass the gate), then what is left to write, then the shared actors with the system. Read `actors` next.
 
+mod control;
 mod gate;
 
 use std::collections::BTreeMap;
@@ -20,7 +21,7 @@ use tracing::warn;
 use crate::actors::session::{Flush, SessionActor, Setting as SessionSetting};
 use crate::actors::upstream::{Setting as UpstreamSetting, Stop, UpstreamActor};
 use crate::actors::{Gate, SessionId};
-use crate::config::{Config, InheritEnv, UpstreamConfig};
+use crate::config::{Config, InheritEnv, UpstreamConfig, log_file, log_folder};
 use crate::mcp::{Catalog, Terms};
 use crate::policy::Policy;
 use crate::transport::{Guardian, Inherit, Launch, stdin, stdout};
@@ -36,6 +37,13 @@ pub struct Settings {
     pub audit: Option<PathBuf>,
     /// The files that the policy was read from: no call may change them.
     pub policy_files: Vec<PathBuf>,
+}
+
+impl Settings {
+    /// The audit log.
+    fn audit_file(&self) -> PathBuf {
+        self.audit.clone().unwrap_or_else(|| self.state.join("audit.jsonl"))
+    }
 }
 
 /// Why the system did not run.
@@ -80,7 +88,7 @@ const STOP_LIMIT: Duration = Duration::from_millis(3_400);
 /// The system could not be started; nothing was served.
 pub fn run(settings: Settings, policy: Policy) -> Result<(), Fault> {
     private_folder(&settings.state)?;
-    private_folder(&settings.state.join("logs"))?;
+    private_folder(&log_folder(&settings.state))?;
     let system = System::new();
     system.block_on(serve(settings, policy))
 }
@@ -133,6 +141,7 @@ async fn serve(settings: Settings, policy: Policy) -> Result<(), Fault> {
         left,
     };
     let session = SessionActor::new(setting, reader, writer).start();
+    let _control = control::start(&settings, &upstreams, &session, &running.approval);
     tokio::select! {
         _ = has_left => {}
         () = signals.any() => {}
@@ -181,28 +190,12 @@ fn upstream(
         },
         max_message: settings.config.limits.message,
         call_limit: config.call_timeout,
-        log: Some(settings.state.join("logs").join(log_name(&config.name))),
+        log: Some(log_file(&settings.state, &config.name)),
         admits: Box::new(move |tool| tools.admits(tool)),
         starts: starts.clone(),
         guardian: guardian.clone(),
         gate: gate.clone(),
     }
-}
-
-/// The file name of an upstream's log: its name, with what a file name may not hold as hex, so that no
-/// two names share a file.
-fn log_name(upstream: &str) -> String {
-    use std::fmt::Write as _;
-    let mut out = String::new();
-    for byte in upstream.bytes().take(80) {
-        if byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_' {
-            out.push(char::from(byte));
-        } else {
-            // Writing to a string cannot fail.
-            let _ = write!(out, "%{byte:02x}");
-        }
-    }
-    out + ".log"
 }
 
 /// The signals that ask us to end.
@@ -245,17 +238,5 @@ impl Signals {
         if tokio::signal::ctrl_c().await.is_err() {
             std::future::pending::<()>().await;
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn two_upstreams_never_share_a_log() {
-        assert_eq!(log_name("mail-1"), "mail-1.log");
-        assert_eq!(log_name("../a b"), "%2e%2e%2fa%20b.log");
-        assert_ne!(log_name("a.b"), log_name("a%2eb"));
     }
 }

@@ -4,7 +4,8 @@
 //! a question; the first answer wins and silence is refusal. After an answer all that still wait look
 //! again at what is now granted, so that nobody is asked what was just answered.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 use std::time::Duration;
 
 use actix::prelude::*;
@@ -12,8 +13,11 @@ use serde_json::json;
 use tokio::sync::oneshot;
 
 use crate::clock;
-use crate::policy::{Effect, GrantKey, Ledger, Offer, Question};
+use crate::policy::{Effect, GrantKey, LastingGrant, Ledger, Offer, Question};
+use crate::transport::{Answered, Choice, HeldCall};
 
+use super::grants_file::GrantsFile;
+use super::holds::{Held, Holds};
 use super::messages::{Answer, CallNumber, Elicit, LateAnswer, Patience};
 
 /// How long a question waits without and with progress reports (`docs/architecture.md`, the question).
@@ -25,8 +29,6 @@ const IN_A_ROW: u32 = 5;
 const REST: Duration = Duration::from_secs(600);
 /// Holds that may wait; more are refused.
 const WAITING: usize = 256;
-/// Questions whose late answer is still heard.
-const LATE: usize = 64;
 
 /// Ask a human about a call.
 #[derive(Debug)]
@@ -35,6 +37,12 @@ pub struct Hold {
     pub session: u64,
     /// Its number of the call.
     pub call: CallNumber,
+    /// The name that the client gave itself: hostile text.
+    pub client: Arc<str>,
+    /// The upstream's configured name.
+    pub upstream: Arc<str>,
+    /// The tool's own name: hostile text.
+    pub tool: Arc<str>,
     /// Digest of upstream, tool and arguments.
     pub digest: String,
     /// The effect of the call.
@@ -62,12 +70,12 @@ pub enum HoldAnswer {
     Again,
     /// A human said no.
     Refused,
-    /// Nobody answered in time.
-    Unanswered,
+    /// Nobody answered in time. The id, here and below, is the one that a person can answer by.
+    Unanswered(Option<String>),
     /// The client cannot ask.
-    NoHuman,
+    NoHuman(Option<String>),
     /// Too many questions in a row went unanswered.
-    Tired,
+    Tired(Option<String>),
     /// The call was cancelled.
     Gone,
 }
@@ -107,6 +115,40 @@ impl Message for Lookup {
 #[rtype(result = "()")]
 pub struct UserIsThere;
 
+/// Which calls are held, oldest first?
+#[derive(Debug, Clone, Copy, Message)]
+#[rtype(result = "Vec<HeldCall>")]
+pub struct ListHeld;
+
+/// A person's answer about a held call.
+#[derive(Debug, Clone)]
+pub struct AnswerHeld {
+    /// The hold's id.
+    pub id: String,
+    /// The answer.
+    pub choice: Choice,
+}
+
+impl Message for AnswerHeld {
+    type Result = Answered;
+}
+
+/// How many calls wait for a person?
+#[derive(Debug, Clone, Copy, Message)]
+#[rtype(result = "Counts")]
+pub struct CountHolds;
+
+/// The answer to [`CountHolds`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, MessageResponse)]
+pub struct Counts {
+    /// Calls whose question is open.
+    pub open: usize,
+    /// Calls that wait for their question.
+    pub waiting: usize,
+    /// Calls that are held.
+    pub held: usize,
+}
+
 struct Waiting {
     hold: Hold,
     reply: oneshot::Sender<HoldAnswer>,
@@ -122,14 +164,30 @@ pub struct ApprovalActor {
     prompts: u64,
     in_a_row: u32,
     resting_since: Option<std::time::Instant>,
-    late: VecDeque<(u64, Vec<LateHold>)>,
+    holds: Holds,
+    lasting: Option<GrantsFile>,
+    /// The launch of each upstream by its configured name.
+    launches: BTreeMap<String, String>,
 }
 
-struct LateHold {
-    session: u64,
-    digest: String,
-    effect: Effect,
-    keys: Vec<GrantKey>,
+impl ApprovalActor {
+    /// An actor that counts the lasting grants of a file, for upstreams that are launched so.
+    pub fn new(lasting: GrantsFile, launches: BTreeMap<String, String>) -> Self {
+        Self { lasting: Some(lasting), launches, ..Self::default() }
+    }
+
+    /// The id of the lasting grant that covers a key.
+    fn lasting(&mut self, effect: Effect, key: &GrantKey) -> Option<String> {
+        let now = clock::unix_millis();
+        let found = self.lasting.as_mut()?.lasting().granted(effect, key, now, &self.launches);
+        found.map(|id| format!("lasting {id}"))
+    }
+
+    /// A yes came from a person: they are there.
+    fn rest_is_over(&mut self) {
+        self.in_a_row = 0;
+        self.resting_since = None;
+    }
 }
 
 impl Actor for ApprovalActor {
@@ -144,15 +202,14 @@ impl Handler<Lookup> for ApprovalActor {
     type Result = MessageResult<Lookup>;
 
     fn handle(&mut self, msg: Lookup, _: &mut Self::Context) -> Self::Result {
-        let entries = msg
-            .keys
-            .iter()
-            .map(|keys| {
-                let granted = keys.iter().find_map(|key| self.ledger.granted(msg.session, msg.effect, key));
-                let refused = keys.iter().find_map(|key| self.ledger.refused(msg.session, msg.effect, key));
-                (granted.map(str::to_owned), refused)
-            })
-            .collect();
+        let mut entries = Vec::with_capacity(msg.keys.len());
+        for keys in &msg.keys {
+            let session = keys.iter().find_map(|key| self.ledger.granted(msg.session, msg.effect, key));
+            let session = session.map(str::to_owned);
+            let granted = session.or_else(|| keys.iter().find_map(|key| self.lasting(msg.effect, key)));
+            let refused = keys.iter().find_map(|key| self.ledger.refused(msg.session, msg.effect, key));
+            entries.push((granted, refused));
+        }
         let call_refused = self.ledger.refused(msg.session, msg.effect, &GrantKey::Call(msg.digest));
         MessageResult(Found { entries, call_refused })
     }
@@ -176,16 +233,18 @@ impl Handler<Hold> for ApprovalActor {
             return Box::pin(async { HoldAnswer::Allowed(grant) });
         }
         if hold.asker.is_none() {
-            return Box::pin(async { HoldAnswer::NoHuman });
+            let id = self.holds.keep(&hold, None, clock::instant());
+            return Box::pin(async { HoldAnswer::NoHuman(id) });
         }
         if self.is_resting() || self.queue.len() >= WAITING {
-            return Box::pin(async { HoldAnswer::Tired });
+            let id = self.holds.keep(&hold, None, clock::instant());
+            return Box::pin(async { HoldAnswer::Tired(id) });
         }
         let (reply, answer) = oneshot::channel();
         self.queue.push_back(Waiting { hold, reply });
         self.ask_next(ctx);
         // FAIL CLOSED: a hold that is dropped without an answer was not answered.
-        Box::pin(async { answer.await.unwrap_or(HoldAnswer::Unanswered) })
+        Box::pin(async { answer.await.unwrap_or(HoldAnswer::Unanswered(None)) })
     }
 }
 
@@ -193,24 +252,105 @@ impl Handler<LateAnswer> for ApprovalActor {
     type Result = ();
 
     fn handle(&mut self, msg: LateAnswer, _: &mut Self::Context) {
-        let Some(at) = self.late.iter().position(|(question, _)| *question == msg.question) else { return };
-        let Some((_, holds)) = self.late.remove(at) else { return };
         let decision = Decision::of(&msg.answer);
-        for hold in holds {
+        if matches!(decision, Decision::Unanswered | Decision::Gone) {
+            return;
+        }
+        // What is not held any more was answered elsewhere or is over.
+        for held in self.holds.take_asked(msg.question, clock::instant()) {
             match decision {
-                Decision::Once => self.ledger.keep_once(hold.session, &hold.digest),
-                Decision::Session => {
-                    self.ledger.grant(hold.session, hold.effect, &hold.keys);
-                    self.ledger.keep_once(hold.session, &hold.digest);
+                Decision::Session if held.offer == Offer::Session => {
+                    self.ledger.grant(held.session, held.effect, &held.keys);
+                    self.ledger.keep_once(held.session, &held.digest, "late answer");
+                    self.rest_is_over();
                 }
-                Decision::Refused => self.ledger.refuse(hold.session, hold.effect, &hold.keys, self.prompts),
-                Decision::Unanswered | Decision::Gone => {}
+                Decision::Once => {
+                    self.ledger.keep_once(held.session, &held.digest, "late answer");
+                    self.rest_is_over();
+                }
+                _ => self.ledger.refuse(held.session, held.effect, &held.keys, self.prompts),
             }
         }
-        if matches!(decision, Decision::Once | Decision::Session) {
-            self.in_a_row = 0;
-            self.resting_since = None;
+    }
+}
+
+impl Handler<ListHeld> for ApprovalActor {
+    type Result = Vec<HeldCall>;
+
+    fn handle(&mut self, _: ListHeld, _: &mut Self::Context) -> Self::Result {
+        let now = clock::instant();
+        let launches = &self.launches;
+        let named = |held: &Held| {
+            let names = held.keys.iter().flat_map(GrantKey::upstreams);
+            names.filter_map(|name| Some((name.to_owned(), launches.get(name)?.clone()))).collect()
+        };
+        self.holds
+            .list(now)
+            .map(|held| HeldCall {
+                id: held.id.clone(),
+                client: held.client.to_string(),
+                upstream: held.upstream.to_string(),
+                tool: held.tool.to_string(),
+                effect: held.effect,
+                keys: held.keys.clone(),
+                launches: named(held),
+                offer: held.offer,
+                question: held.question.clone(),
+                age: held.age(now).as_secs(),
+                left: held.left(now).as_secs(),
+            })
+            .collect()
+    }
+}
+
+impl Handler<AnswerHeld> for ApprovalActor {
+    type Result = MessageResult<AnswerHeld>;
+
+    fn handle(&mut self, msg: AnswerHeld, _: &mut Self::Context) -> Self::Result {
+        let now = clock::instant();
+        let Some(held) = self.holds.get(&msg.id, now).cloned() else {
+            return MessageResult(Answered::Ended);
+        };
+        let (session, effect, keys) = (held.session, held.effect, held.keys.as_slice());
+        let offered = match &msg.choice {
+            Choice::Once | Choice::No => true,
+            Choice::Session => held.offer == Offer::Session,
+            // FAIL CLOSED: only a grant that stands in the file, and that covers all of it, counts.
+            Choice::Lasting(_) => {
+                held.offer == Offer::Session
+                    && LastingGrant::may_last(effect, keys)
+                    && keys
+                        .iter()
+                        .filter(|key| !matches!(key, GrantKey::Call(_)))
+                        .all(|key| self.lasting(effect, key).is_some())
+            }
+        };
+        if !offered {
+            return MessageResult(Answered::NotOffered);
         }
+        self.holds.take(&msg.id, now);
+        match msg.choice {
+            Choice::Once => {
+                self.ledger.forget_refusals(session, effect, keys);
+                self.ledger.keep_once(session, &held.digest, &format!("once, by {}", held.id));
+            }
+            Choice::Session => {
+                self.ledger.grant(session, effect, keys);
+            }
+            Choice::Lasting(_) => self.ledger.forget_refusals(session, effect, keys),
+            Choice::No => self.ledger.refuse(session, effect, keys, self.prompts),
+        }
+        self.rest_is_over();
+        MessageResult(Answered::Taken)
+    }
+}
+
+impl Handler<CountHolds> for ApprovalActor {
+    type Result = Counts;
+
+    fn handle(&mut self, _: CountHolds, _: &mut Self::Context) -> Self::Result {
+        let held = self.holds.list(clock::instant()).count();
+        Counts { open: self.open.len(), waiting: self.queue.len(), held }
     }
 }
 
@@ -306,18 +446,6 @@ impl ApprovalActor {
         if self.in_a_row >= IN_A_ROW {
             self.resting_since = Some(clock::instant());
         }
-        if decision == Decision::Unanswered {
-            let holds = open.iter().map(|waiting| LateHold {
-                session: waiting.hold.session,
-                digest: waiting.hold.digest.clone(),
-                effect: waiting.hold.effect,
-                keys: waiting.hold.keys.clone(),
-            });
-            self.late.push_back((question, holds.collect()));
-            while self.late.len() > LATE {
-                self.late.pop_front();
-            }
-        }
         let prompts = self.prompts;
         for (at, Waiting { hold, reply }) in open.into_iter().enumerate() {
             let answer = match decision {
@@ -329,7 +457,10 @@ impl ApprovalActor {
                     self.ledger.refuse(hold.session, hold.effect, &hold.keys, prompts);
                     HoldAnswer::Refused
                 }
-                Decision::Unanswered => HoldAnswer::Unanswered,
+                Decision::Unanswered => {
+                    let id = self.holds.keep(&hold, Some(question), clock::instant());
+                    HoldAnswer::Unanswered(id)
+                }
                 // Only the first hold's call is gone; the others may ask for themselves.
                 Decision::Gone if at == 0 => HoldAnswer::Gone,
                 Decision::Gone => HoldAnswer::Again,
@@ -338,8 +469,13 @@ impl ApprovalActor {
             drop(reply.send(answer));
         }
         let resting = self.resting_since.is_some();
-        for Waiting { reply, .. } in self.queue.drain(..) {
-            drop(reply.send(if resting { HoldAnswer::Tired } else { HoldAnswer::Again }));
+        for Waiting { hold, reply } in self.queue.drain(..) {
+            let answer = if resting {
+                HoldAnswer::Tired(self.holds.keep(&hold, None, clock::instant()))
+            } else {
+                HoldAnswer::Again
+            };
+            drop(reply.send(answer));
         }
     }
 }

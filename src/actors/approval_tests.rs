@@ -7,9 +7,13 @@ use std::rc::Rc;
 use actix::prelude::*;
 use serde_json::json;
 
-use super::approval::{ApprovalActor, Hold, HoldAnswer, Lookup, UserIsThere};
+use super::approval::{
+    AnswerHeld, ApprovalActor, CountHolds, Hold, HoldAnswer, ListHeld, Lookup, UserIsThere,
+};
+use super::grants_file::GrantsFile;
 use super::messages::{Answer, CallNumber, Elicit, LateAnswer, Patience};
-use crate::policy::{Effect, GrantKey, Offer, Question};
+use crate::policy::{Effect, GrantKey, LastingGrant, Offer, Question, revoke_line};
+use crate::transport::{Answered, Choice};
 
 /// Answers questions from a list, and keeps them.
 struct Human {
@@ -57,6 +61,9 @@ fn hold(asker: &Recipient<Elicit>, address: &str, digest: &str) -> Hold {
     Hold {
         session: 1,
         call: CallNumber(1),
+        client: "stage".into(),
+        upstream: "mail".into(),
+        tool: "send_email".into(),
         digest: digest.to_owned(),
         effect: Effect::Send,
         keys: vec![to(address), GrantKey::Call(digest.to_owned())],
@@ -157,21 +164,21 @@ async fn five_refusals_in_a_row_end_the_questions_until_the_user_types() {
         let answer = actor.send(hold(&asker, "a", &n.to_string())).await.unwrap();
         assert_eq!(answer, HoldAnswer::Refused);
     }
-    assert_eq!(actor.send(hold(&asker, "b", "9")).await.unwrap(), HoldAnswer::Tired);
+    assert!(matches!(actor.send(hold(&asker, "b", "9")).await.unwrap(), HoldAnswer::Tired(Some(_))));
     assert_eq!(asked.borrow().len(), 5);
     actor.send(UserIsThere).await.unwrap();
-    assert_eq!(actor.send(hold(&asker, "b", "9")).await.unwrap(), HoldAnswer::Unanswered);
+    assert!(matches!(actor.send(hold(&asker, "b", "9")).await.unwrap(), HoldAnswer::Unanswered(Some(_))));
 }
 
 #[actix::test]
 async fn a_late_yes_lets_the_next_try_pass_once() {
     let actor = ApprovalActor::default().start();
     let (asker, asked) = human(vec![Answer::TimedOut]);
-    assert_eq!(actor.send(hold(&asker, "a", "1")).await.unwrap(), HoldAnswer::Unanswered);
+    assert!(matches!(actor.send(hold(&asker, "a", "1")).await.unwrap(), HoldAnswer::Unanswered(Some(_))));
     let question = asked.borrow()[0].question;
     actor.send(LateAnswer { question, answer: decision("allow_once") }).await.unwrap();
     assert!(matches!(actor.send(hold(&asker, "a", "1")).await.unwrap(), HoldAnswer::Allowed(_)));
-    assert_eq!(actor.send(hold(&asker, "a", "1")).await.unwrap(), HoldAnswer::Unanswered);
+    assert!(matches!(actor.send(hold(&asker, "a", "1")).await.unwrap(), HoldAnswer::Unanswered(Some(_))));
     assert_eq!(asked.borrow().len(), 2);
 }
 
@@ -180,7 +187,7 @@ async fn nobody_to_ask_and_a_session_that_is_gone() {
     let actor = ApprovalActor::default().start();
     let (asker, _) = human(vec![Answer::Gone]);
     let nobody = Hold { asker: None, ..hold(&asker, "a", "1") };
-    assert_eq!(actor.send(nobody).await.unwrap(), HoldAnswer::NoHuman);
+    assert!(matches!(actor.send(nobody).await.unwrap(), HoldAnswer::NoHuman(Some(_))));
     assert_eq!(actor.send(hold(&asker, "a", "1")).await.unwrap(), HoldAnswer::Gone);
 }
 
@@ -194,4 +201,97 @@ async fn a_refusal_is_remembered_with_what_had_been_typed() {
     let lookup = Lookup { session: 1, effect: Effect::Send, keys, digest: "1".to_owned() };
     let found = actor.send(lookup).await.unwrap();
     assert_eq!((found.entries[0].1, found.call_refused), (Some(1), Some(1)));
+}
+
+/// A hold that nobody can be asked about, and its id.
+async fn held(actor: &Addr<ApprovalActor>, address: &str, digest: &str) -> String {
+    let nobody = Hold { asker: None, ..hold(&human(vec![]).0, address, digest) };
+    match actor.send(nobody).await.unwrap() {
+        HoldAnswer::NoHuman(Some(id)) => id,
+        other => panic!("{other:?}"),
+    }
+}
+
+async fn answer(actor: &Addr<ApprovalActor>, id: &str, choice: Choice) -> Answered {
+    actor.send(AnswerHeld { id: id.to_owned(), choice }).await.unwrap()
+}
+
+/// Whether the next try with this digest passes.
+async fn passes(actor: &Addr<ApprovalActor>, digest: &str) -> bool {
+    let nobody = Hold { asker: None, ..hold(&human(vec![]).0, "a", digest) };
+    matches!(actor.send(nobody).await.unwrap(), HoldAnswer::Allowed(_))
+}
+
+#[actix::test]
+async fn a_held_call_passes_once_after_a_yes_in_a_terminal() {
+    let actor = ApprovalActor::default().start();
+    let id = held(&actor, "a", "1").await;
+    assert_eq!(held(&actor, "a", "1").await, id, "an equal call is the same hold");
+    let other = held(&actor, "b", "2").await;
+    let listed = actor.send(ListHeld).await.unwrap();
+    let ids: Vec<_> = listed.iter().map(|held| held.id.as_str()).collect();
+    assert_eq!(ids, [id.as_str(), other.as_str()]);
+    assert!(listed[0].question.contains("Send to a?"));
+    assert_eq!(answer(&actor, &id, Choice::Once).await, Answered::Taken);
+    assert_eq!(answer(&actor, &id, Choice::Once).await, Answered::Ended, "the first answer counts");
+    assert!(passes(&actor, "1").await);
+    assert!(!passes(&actor, "1").await, "once");
+    assert!(!granted(&actor, "a").await);
+    assert_eq!(actor.send(CountHolds).await.unwrap().held, 2);
+}
+
+#[actix::test]
+async fn answers_in_a_terminal_cover_what_was_offered_and_no_more() {
+    let actor = ApprovalActor::default().start();
+    let grave = Hold { asker: None, offer: Offer::Once, ..hold(&human(vec![]).0, "a", "1") };
+    let HoldAnswer::NoHuman(Some(id)) = actor.send(grave).await.unwrap() else { panic!("not held") };
+    for choice in [Choice::Session, Choice::Lasting("g".to_owned())] {
+        assert_eq!(answer(&actor, &id, choice).await, Answered::NotOffered);
+    }
+    assert_eq!(answer(&actor, &id, Choice::No).await, Answered::Taken);
+    let found =
+        Lookup { session: 1, effect: Effect::Send, keys: vec![vec![to("a")]], digest: "1".to_owned() };
+    let found = actor.send(found).await.unwrap();
+    assert_eq!((found.entries[0].1, found.call_refused), (Some(0), Some(0)));
+    let id = held(&actor, "a", "2").await;
+    assert_eq!(answer(&actor, &id, Choice::Session).await, Answered::Taken);
+    assert!(granted(&actor, "a").await);
+}
+
+#[actix::test]
+async fn a_lasting_yes_counts_by_the_file_and_as_long_as_it_stands_there() {
+    let state = tempfile::tempdir().unwrap();
+    let file = GrantsFile::of(state.path());
+    let actor = ApprovalActor::new(file.clone(), std::collections::BTreeMap::new()).start();
+    let id = held(&actor, "a", "1").await;
+    let lasting = || Choice::Lasting("g1".to_owned());
+    assert_eq!(answer(&actor, &id, lasting()).await, Answered::NotOffered, "it is not in the file");
+    let grant = LastingGrant {
+        id: "g1".to_owned(),
+        effect: Effect::Send,
+        keys: vec![to("a")],
+        launches: std::collections::BTreeMap::new(),
+        about: String::new(),
+        by: "ana".to_owned(),
+        given: 0,
+        ends: u64::MAX,
+    };
+    file.append(&grant.to_line()).unwrap();
+    assert_eq!(answer(&actor, &id, lasting()).await, Answered::Taken);
+    assert!(granted(&actor, "a").await && !granted(&actor, "b").await);
+    file.append(&revoke_line("g1", "ana", 1)).unwrap();
+    assert!(!granted(&actor, "a").await, "revoked at once");
+}
+
+#[actix::test]
+async fn an_answer_in_a_terminal_ends_the_late_one_in_the_client() {
+    let actor = ApprovalActor::default().start();
+    let (asker, asked) = human(vec![Answer::TimedOut]);
+    let HoldAnswer::Unanswered(Some(id)) = actor.send(hold(&asker, "a", "1")).await.unwrap() else {
+        panic!("not held")
+    };
+    assert_eq!(answer(&actor, &id, Choice::No).await, Answered::Taken);
+    let question = asked.borrow()[0].question;
+    actor.send(LateAnswer { question, answer: decision("allow_once") }).await.unwrap();
+    assert!(!passes(&actor, "1").await);
 }

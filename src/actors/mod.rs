@@ -6,15 +6,21 @@ mod approval_tests;
 pub mod audit;
 pub mod budget;
 mod carry;
+pub mod control;
 pub mod gate;
+mod grants_file;
+mod holds;
 mod hook;
 mod links;
 mod messages;
 mod pump;
 pub mod session;
+pub mod status;
 pub mod taint;
 pub mod upstream;
 
+pub use grants_file::GrantsFile;
+pub use holds::short_id;
 pub use hook::{UserPrompt, relay_prompts};
 pub use links::follow_links;
 pub use messages::{

@@ -68,6 +68,11 @@ struct Expired(u64);
 #[rtype(result = "()")]
 pub struct Flush;
 
+/// What does the client call itself? The answer is hostile text; empty before the handshake.
+#[derive(Debug, Clone, Copy, Message)]
+#[rtype(result = "String")]
+pub struct NameClient;
+
 struct Question {
     asked: u64,
     reply: Option<oneshot::Sender<Answer>>,
@@ -343,6 +348,14 @@ impl Handler<Expired> for SessionActor {
             self.questions.remove(&question);
             self.event(Event::Withdraw(question), ctx);
         }
+    }
+}
+
+impl Handler<NameClient> for SessionActor {
+    type Result = String;
+
+    fn handle(&mut self, _: NameClient, _: &mut Self::Context) -> Self::Result {
+        self.session.client().to_string()
     }
 }
 

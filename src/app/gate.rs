@@ -12,9 +12,9 @@ use actix::prelude::*;
 use crate::actors::approval::{ApprovalActor, UserIsThere};
 use crate::actors::audit::AuditActor;
 use crate::actors::budget::BudgetActor;
-use crate::actors::gate::{GateActor, Settings as GateSettings, Shared, UpstreamFacts};
+use crate::actors::gate::{GateActor, Settings as GateSettings, Shared, UpstreamFacts, state_key};
 use crate::actors::taint::{NotePrompt, TaintActor};
-use crate::actors::{Gate, UserPrompt, relay_prompts};
+use crate::actors::{Gate, GrantsFile, UserPrompt, relay_prompts};
 use crate::clock;
 use crate::config::UpstreamConfig;
 use crate::policy::{Guard, Locality, Policy, UpstreamIdentity};
@@ -26,33 +26,36 @@ use super::{Fault, Settings};
 /// The gate, and what must live as long as it.
 pub(super) struct Running {
     pub(super) gate: Gate,
+    pub(super) approval: Addr<ApprovalActor>,
     /// Dropped to take the socket away.
     _socket: Option<PromptSocket>,
 }
 
 /// Starts the shared actors.
 pub(super) fn start(settings: &Settings, policy: Policy) -> Result<Running, Fault> {
-    let audit_path = settings.audit.clone().unwrap_or_else(|| settings.state.join("audit.jsonl"));
+    let audit_path = settings.audit_file();
     let audit = AuditActor::open(&audit_path)
         .map_err(|cause| Fault::Audit { path: audit_path.clone(), cause })?
         .start();
     let taint = TaintActor::start_thread(Limits::default()).map_err(Fault::Runtime)?.start();
     let budget = BudgetActor::default().start();
-    let approval = ApprovalActor::default().start();
+    let config = &settings.config;
+    let upstreams: BTreeMap<Arc<str>, UpstreamFacts> =
+        config.upstreams.iter().map(|upstream| (upstream.name.as_str().into(), facts(upstream))).collect();
+    let launches =
+        upstreams.iter().map(|(name, facts)| (name.to_string(), state_key(&facts.identity))).collect();
+    let approval = ApprovalActor::new(GrantsFile::of(&settings.state), launches).start();
     let socket = listen(&settings.state, &taint, &approval);
     let shared = Shared {
         reserve: budget.recipient(),
         lookup: approval.clone().recipient(),
-        hold: approval.recipient(),
+        hold: approval.clone().recipient(),
         trace: taint.clone().recipient(),
         sent: taint.clone().recipient(),
         shown: taint.recipient(),
         verdict: audit.clone().recipient(),
         outcome: audit.recipient(),
     };
-    let config = &settings.config;
-    let upstreams: BTreeMap<Arc<str>, UpstreamFacts> =
-        config.upstreams.iter().map(|upstream| (upstream.name.as_str().into(), facts(upstream))).collect();
     let gate = GateActor::new(
         GateSettings {
             policy,
@@ -73,7 +76,7 @@ pub(super) fn start(settings: &Settings, policy: Policy) -> Result<Running, Faul
         refusal: gate.clone().recipient(),
         listing: gate.recipient(),
     };
-    Ok(Running { gate, _socket: socket })
+    Ok(Running { gate, approval, _socket: socket })
 }
 
 /// The files that no call may change: our state, and what was loaded.

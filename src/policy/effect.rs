@@ -44,6 +44,11 @@ impl Effect {
         matches!(self, Self::Send | Self::Spend | Self::Destroy | Self::Execute | Self::Account)
     }
 
+    /// Whether people are asked about each call of this effect, and no answer covers more than one.
+    pub fn is_answered_by_call(self) -> bool {
+        matches!(self, Self::Spend | Self::Destroy | Self::Execute | Self::Account)
+    }
+
     /// The name used in policies, records and messages.
     pub fn as_str(self) -> &'static str {
         match self {

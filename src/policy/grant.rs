@@ -5,9 +5,9 @@
 //! with a small change) and for a pair of upstreams between which content flows; anything graver is
 //! granted for exactly one call. A grant belongs to the session that answered.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::provenance::{AlterationSize, Kind};
 
@@ -16,7 +16,7 @@ use super::verdict::{Reason, Verdict};
 use super::{Effect, Outcome};
 
 /// What a session grant or a remembered refusal is about.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum GrantKey {
     /// A destination, by its STRICT form.
@@ -39,8 +39,20 @@ pub enum GrantKey {
     Call(String),
 }
 
+impl GrantKey {
+    /// The upstreams, by configured name, that it means something at.
+    pub fn upstreams(&self) -> impl Iterator<Item = &str> {
+        let (one, two) = match self {
+            Self::Destination { upstream, .. } => (upstream.as_deref(), None),
+            Self::Flow { from, to } => (Some(from.as_str()), Some(to.as_str())),
+            Self::FetchHost(_) | Self::Call(_) => (None, None),
+        };
+        one.into_iter().chain(two)
+    }
+}
+
 /// Whether a question may offer more than this one call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Offer {
     /// This call only.
@@ -103,7 +115,7 @@ pub fn asked_about(verdict: &Verdict, effect: Effect, upstream: &str, digest: &s
         }
         keys.extend(found);
     }
-    if matches!(effect, Effect::Spend | Effect::Destroy | Effect::Execute | Effect::Account) {
+    if effect.is_answered_by_call() {
         offer = Offer::Once;
     }
     keys.push(GrantKey::Call(digest.to_owned()));
@@ -115,7 +127,7 @@ pub fn asked_about(verdict: &Verdict, effect: Effect, upstream: &str, digest: &s
 pub struct Ledger {
     granted: BTreeMap<(u64, Effect, GrantKey), String>,
     refused: BTreeMap<(u64, Effect, GrantKey), u64>,
-    once: BTreeSet<(u64, String)>,
+    once: BTreeMap<(u64, String), String>,
     next: u64,
 }
 
@@ -138,16 +150,24 @@ impl Ledger {
         id
     }
 
-    /// Keeps a yes that came late: the next call with this digest passes once.
-    pub fn keep_once(&mut self, session: u64, digest: &str) {
+    /// Keeps a yes that came when nobody waited for it any more: the next call with this digest passes
+    /// once. `by` says for the audit log how it came.
+    pub fn keep_once(&mut self, session: u64, digest: &str, by: &str) {
         if self.once.len() < KEPT {
-            self.once.insert((session, digest.to_owned()));
+            self.once.insert((session, digest.to_owned()), by.to_owned());
         }
     }
 
     /// Takes a kept yes.
     pub fn take_once(&mut self, session: u64, digest: &str) -> Option<String> {
-        self.once.remove(&(session, digest.to_owned())).then(|| "late answer".to_owned())
+        self.once.remove(&(session, digest.to_owned()))
+    }
+
+    /// Forgets refusals of `keys`: a person has answered otherwise since.
+    pub fn forget_refusals(&mut self, session: u64, effect: Effect, keys: &[GrantKey]) {
+        for key in keys {
+            self.refused.remove(&(session, effect, key.clone()));
+        }
     }
 
     /// Remembers a refusal; `prompt` is how many prompts the user had typed by then.

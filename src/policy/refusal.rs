@@ -17,12 +17,12 @@ pub const BLOCKED: &str = "[bouncer blocked]";
 pub enum Unasked {
     /// The human said no.
     Refused,
-    /// Nobody answered in time; the question may still be answered.
-    Unanswered,
+    /// Nobody answered in time; the question may still be answered, also by this id in a terminal.
+    Unanswered(Option<String>),
     /// The client cannot ask. The id, if any, is the one a human can approve by.
     NoHuman(Option<String>),
-    /// Too many questions in a row were refused or left unanswered.
-    Tired,
+    /// Too many questions in a row were refused or left unanswered. The id as above.
+    Tired(Option<String>),
 }
 
 /// The text for the model. `unasked` says what became of the question, for a verdict that asked.
@@ -99,9 +99,13 @@ fn sentence(reason: &Reason, contract: Contract) -> String {
 fn advice(verdict: &Verdict, unasked: Option<&Unasked>) -> String {
     match unasked {
         Some(Unasked::Refused) => "The user was asked and refused. Do not try again.".to_owned(),
-        Some(Unasked::Unanswered) => {
+        Some(Unasked::Unanswered(None)) => {
             "The user was asked and has not answered yet. Trying again helps only after they did.".to_owned()
         }
+        Some(Unasked::Unanswered(Some(id))) => format!(
+            "The user was asked and has not answered yet. Trying again helps only after they did; they can also \
+             answer with `bouncer approve {id}` in a terminal."
+        ),
         Some(Unasked::NoHuman(Some(id))) => format!(
             "The user has to approve it: ask them to run `bouncer approve {id}` in a terminal, then try again."
         ),
@@ -110,9 +114,13 @@ fn advice(verdict: &Verdict, unasked: Option<&Unasked>) -> String {
              tell the user."
                 .to_owned()
         }
-        Some(Unasked::Tired) => {
+        Some(Unasked::Tired(None)) => {
             "Too many questions went unanswered, so no more are asked for now. Stop and tell the user.".to_owned()
         }
+        Some(Unasked::Tired(Some(id))) => format!(
+            "Too many questions went unanswered, so no more are asked for now. Stop and tell the user, who can \
+             answer with `bouncer approve {id}` in a terminal."
+        ),
         None => match verdict.open().next().map(|finding| &finding.reason) {
             Some(Reason::Destination { .. } | Reason::NoDestination) => {
                 "Trying again will not change this; ask the user for the destination.".to_owned()

@@ -89,6 +89,9 @@ async fn settle(core: &Rc<Core>, call: &Call, known: &Arc<Known>) -> Settled {
         let hold = Hold {
             session: call.msg.session.0,
             call: call.msg.call,
+            client: Arc::clone(&call.msg.client),
+            upstream: Arc::clone(&call.msg.tool.upstream),
+            tool: Arc::clone(&call.msg.tool.name),
             digest: call.digest.clone(),
             effect: facts.effect,
             keys,
@@ -99,16 +102,16 @@ async fn settle(core: &Rc<Core>, call: &Call, known: &Arc<Known>) -> Settled {
             patience: call.msg.patience,
         };
         // FAIL CLOSED: an approval actor that does not answer has nobody behind it.
-        let answer = core.shared.hold.send(hold).await.unwrap_or(HoldAnswer::NoHuman);
+        let answer = core.shared.hold.send(hold).await.unwrap_or(HoldAnswer::NoHuman(None));
         let unasked = match answer {
             HoldAnswer::Allowed(grant) => {
                 return Settled { verdict, facts: Some(Box::new(facts)), grant: Some(grant), unasked: None };
             }
             HoldAnswer::Again => continue,
             HoldAnswer::Refused | HoldAnswer::Gone => Unasked::Refused,
-            HoldAnswer::Unanswered => Unasked::Unanswered,
-            HoldAnswer::NoHuman => Unasked::NoHuman(None),
-            HoldAnswer::Tired => Unasked::Tired,
+            HoldAnswer::Unanswered(id) => Unasked::Unanswered(id),
+            HoldAnswer::NoHuman(id) => Unasked::NoHuman(id),
+            HoldAnswer::Tired(id) => Unasked::Tired(id),
         };
         return Settled { verdict, facts: Some(Box::new(facts)), grant: None, unasked: Some(unasked) };
     }
@@ -196,8 +199,8 @@ fn answer_name(settled: &Settled) -> Option<&'static str> {
     Some(match &settled.unasked {
         None => "allowed",
         Some(Unasked::Refused) => "refused",
-        Some(Unasked::Unanswered) => "unanswered",
+        Some(Unasked::Unanswered(_)) => "unanswered",
         Some(Unasked::NoHuman(_)) => "no_human",
-        Some(Unasked::Tired) => "tired",
+        Some(Unasked::Tired(_)) => "tired",
     })
 }

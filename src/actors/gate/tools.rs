@@ -36,7 +36,7 @@ pub struct UpstreamFacts {
 
 /// An upstream's state is kept under its name and a digest of its launch, so that another server put
 /// under the same name starts anew.
-fn state_key(identity: &UpstreamIdentity) -> String {
+pub fn state_key(identity: &UpstreamIdentity) -> String {
     let mut digest = Sha256::new();
     let host = identity.host.as_deref().unwrap_or_default();
     for part in [identity.command.as_str(), host].into_iter().chain(identity.args.iter().map(String::as_str))

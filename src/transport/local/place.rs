@@ -1,4 +1,5 @@
-//! Where the prompt sockets of a state folder are: `STATE/run/PID.sock`, 0600 in a folder of 0700.
+//! Where the sockets of a state folder are: `STATE/run/PID.sock` for prompts and `STATE/run/PID.ctl`
+//! for control, 0600 in a folder of 0700.
 //!
 //! A socket's path may have about a hundred bytes only. Where the state folder's is longer, the
 //! folder of the sockets is one in the temporary folder that is named by the user and a digest of
@@ -15,6 +16,25 @@ use sha2::{Digest, Sha256};
 
 /// Longest path of a socket's folder, in bytes: `sun_path` holds 104 on macOS and 108 on Linux.
 const LONGEST: usize = 80;
+
+/// What a socket is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// What the user typed.
+    Prompts,
+    /// What waits for a person.
+    Control,
+}
+
+impl Kind {
+    /// The end of the socket's name.
+    pub(super) fn suffix(self) -> &'static str {
+        match self {
+            Self::Prompts => "sock",
+            Self::Control => "ctl",
+        }
+    }
+}
 
 /// The folder of the sockets of this state folder; it need not exist.
 pub(super) fn folder(state: &Path) -> PathBuf {
@@ -47,13 +67,14 @@ pub(super) fn is_private(folder: &Path) -> bool {
     })
 }
 
-/// The sockets in a folder, each with the process that opened it.
-pub(super) fn sockets(folder: &Path) -> Vec<(u32, PathBuf)> {
+/// The sockets of a kind in a folder, each with the process that opened it.
+pub(super) fn sockets(folder: &Path, kind: Kind) -> Vec<(u32, PathBuf)> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     entries
         .filter_map(|entry| {
             let path = entry.path();
-            let pid = path.file_name()?.to_str()?.strip_suffix(".sock")?.parse().ok()?;
+            let pid = path.file_name()?.to_str()?.strip_suffix(kind.suffix())?.strip_suffix('.')?;
+            let pid = pid.parse().ok()?;
             Some((pid, path))
         })
         .take(256)
@@ -77,9 +98,10 @@ mod tests {
         let state = tempfile::tempdir().expect("a folder");
         let folder = folder(state.path());
         make(&folder).expect("a folder inside");
-        for name in ["12.sock", "x.sock", ".13.new", "14"] {
+        for name in ["12.sock", "x.sock", ".13.sock.new", "14", "15.ctl"] {
             fs::write(folder.join(name), "").expect("a file");
         }
-        assert_eq!(sockets(&folder), vec![(12, folder.join("12.sock"))]);
+        assert_eq!(sockets(&folder, Kind::Prompts), vec![(12, folder.join("12.sock"))]);
+        assert_eq!(sockets(&folder, Kind::Control), vec![(15, folder.join("15.ctl"))]);
     }
 }

@@ -15,7 +15,7 @@ use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 
 use crate::clock;
 
-use super::place;
+use super::place::{self, Kind};
 use super::wire::{self, Prompt};
 
 /// Pause between two looks at the folder.
@@ -32,7 +32,7 @@ pub fn send(state: &Path, prompt: &Prompt, until: Instant) -> usize {
         // ORDER: all are written to before one is waited for, so that one that hangs delays none.
         let mut waiting = Vec::new();
         if place::is_private(&folder) {
-            for (pid, path) in place::sockets(&folder) {
+            for (pid, path) in place::sockets(&folder, Kind::Prompts) {
                 if !met.contains(&pid)
                     && let Some(stream) = connect(&path)
                 {
@@ -55,7 +55,7 @@ pub fn send(state: &Path, prompt: &Prompt, until: Instant) -> usize {
 }
 
 /// Connects without ever waiting: a Bouncer with a full queue does not answer in time anyway.
-fn connect(path: &Path) -> Option<UnixStream> {
+pub(super) fn connect(path: &Path) -> Option<UnixStream> {
     let address = SocketAddrUnix::new(path).ok()?;
     let flags = SocketFlags::empty();
     let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None).ok()?;
@@ -92,7 +92,7 @@ fn left(until: Instant) -> Duration {
 mod tests {
     use super::*;
     use crate::provenance::Origin;
-    use crate::transport::prompts::PromptSocket;
+    use crate::transport::local::PromptSocket;
 
     fn soon() -> Instant {
         clock::instant() + Duration::from_secs(5)
@@ -131,7 +131,7 @@ mod tests {
         drop(std::os::unix::net::UnixListener::bind(folder.join("1.sock")).expect("a socket"));
         assert_eq!(send(state.path(), &prompt("x"), clock::instant() + Duration::from_millis(5)), 0);
         let (socket, _deliveries) = PromptSocket::open(state.path()).expect("a socket");
-        assert_eq!(place::sockets(&folder).len(), 1, "the dead one is removed");
+        assert_eq!(place::sockets(&folder, Kind::Prompts).len(), 1, "the dead one is removed");
         // Stuck: it takes the words and never says so.
         let until = clock::instant() + Duration::from_millis(5);
         assert_eq!(send(state.path(), &prompt("x"), until), 0);

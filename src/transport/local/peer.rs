@@ -5,6 +5,8 @@
 //! agent with an unrestricted shell of the same user can still type as the user; the threat model
 //! says so.
 
+use tokio::net::UnixStream;
+
 use super::process::{self, Process};
 
 /// Programs that only start another one.
@@ -16,6 +18,25 @@ const LAUNCHERS: &[&str] = &[
 const LAUNCHER_SCRIPTS: &[&str] = &["npx", "npx-cli.js", "npm", "npm-cli.js", "pnpm", "pnpm.cjs", "pnpx"];
 /// Interpreters whose script is looked at.
 const INTERPRETERS: &[&str] = &["node", "nodejs", "bun", "MainThread"];
+
+/// A process of this user at the other end of a connection.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Peer {
+    /// Its id, where the system tells it.
+    pub(super) pid: Option<u32>,
+}
+
+/// Who is at the other end; `None` for another user's process.
+pub(super) fn of_this_user(stream: &UnixStream) -> Option<Peer> {
+    let peer = stream.peer_cred().ok()?;
+    let own = peer.uid() == rustix::process::getuid().as_raw();
+    own.then(|| Peer { pid: peer.pid().and_then(|pid| u32::try_from(pid).ok()) })
+}
+
+/// Whether a process is one of these or was started, over any number of others, by one of them.
+pub(super) fn is_below(pid: u32, these: &[u32]) -> bool {
+    process::line_of(pid).iter().any(|process| these.contains(&process.pid))
+}
 
 /// The client of this process, as it was when Bouncer started.
 #[derive(Debug, Clone)]
@@ -29,6 +50,11 @@ impl Client {
     pub(super) fn of_this_process() -> Self {
         let own = std::process::id();
         Self { own, client: client_of(&process::line_of(own)) }
+    }
+
+    /// The client's program and process, if there is one. The name is the program's own: hostile text.
+    pub(super) fn name(&self) -> Option<(String, u32)> {
+        self.client.as_ref().map(|client| (client.name.clone(), client.pid))
     }
 
     /// Whether a process may speak as the user of this client.

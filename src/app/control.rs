@@ -1,0 +1,53 @@
+//! The desk of a run: the socket over which `bouncer approve` and `bouncer status` reach it.
+//!
+//! Without the socket nothing else changes: what could be approved stays refused.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use actix::prelude::*;
+
+use crate::actors::approval::ApprovalActor;
+use crate::actors::control::{Desk, relay_control};
+use crate::actors::session::SessionActor;
+use crate::actors::status::{Setting, StatusActor};
+use crate::actors::upstream::UpstreamActor;
+use crate::config::log_file;
+use crate::transport::ControlSocket;
+
+use super::Settings;
+
+/// Opens the socket and starts to answer; it closes when it is dropped.
+pub(super) fn start(
+    settings: &Settings,
+    upstreams: &BTreeMap<Arc<str>, Addr<UpstreamActor>>,
+    session: &Addr<SessionActor>,
+    approval: &Addr<ApprovalActor>,
+) -> Option<ControlSocket> {
+    let (socket, requests) = match ControlSocket::open(&settings.state) {
+        Ok(opened) => opened,
+        Err(error) => {
+            tracing::warn!("`bouncer approve` and `bouncer status` cannot reach this process: {error}");
+            return None;
+        }
+    };
+    let logged = |(name, upstream): (&Arc<str>, &Addr<UpstreamActor>)| {
+        (name.clone(), (upstream.clone(), log_file(&settings.state, name)))
+    };
+    let status = StatusActor::new(Setting {
+        config: settings.config.file.clone(),
+        audit: settings.audit_file(),
+        program: socket.client(),
+        upstreams: upstreams.iter().map(logged).collect(),
+        session: session.clone().recipient(),
+        holds: approval.clone().recipient(),
+    })
+    .start();
+    let desk = Desk {
+        holds: approval.clone().recipient(),
+        answer: approval.clone().recipient(),
+        status: status.recipient(),
+    };
+    actix::spawn(relay_control(requests, desk));
+    Some(socket)
+}
