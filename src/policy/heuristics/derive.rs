@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::lexicon::{Sense, Thing, among, is};
 use super::roles::{Surroundings, places, role};
 use super::schema::{Args, arguments};
-use super::signals::{Language, Object, Signal, Signals};
+use super::signals::{Language, Object, Signal, Signals, goes_between};
 use super::tool::ToolDescription;
 use super::verbs::{Light, Reading, listed_actions, rank, read_action, read_name, said};
 use super::words::words;
@@ -89,6 +89,7 @@ pub fn derive(tool: &ToolDescription) -> Derived {
         effect: reading.effect,
         reading: &reading,
         object_is,
+        between: goes_between(&args) && !hands_over(&reading),
         language,
         places: BTreeSet::new(),
     };
@@ -134,6 +135,22 @@ fn language(name: &[&str], description: &str) -> Language {
     let runs = "run execute exec eval evaluate code script javascript python lambda function worker snippet sandbox console \
         terminal repl interpreter program notebook cell apex";
     Language { query: named || said, code: name.iter().any(|it| among(it, runs)) }
+}
+
+/// Whether the verb itself says that somebody receives.
+fn hands_over(reading: &Reading) -> bool {
+    matches!(
+        reading.sense,
+        Some(
+            Sense::Send
+                | Sense::Post
+                | Sense::Call
+                | Sense::Spend
+                | Sense::Transfer
+                | Sense::Share
+                | Sense::Submit
+        )
+    )
 }
 
 /// Where the name is vague the description may make it worse.

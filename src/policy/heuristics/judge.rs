@@ -221,8 +221,13 @@ impl Seen<'_, '_> {
     }
 
     fn create(&self) -> Verdict {
-        if self.any("webhook hook") && !self.head_is(Thing::Access) {
+        let leads_out = self.any("webhook hook forwarder forwarding")
+            || self.head() == "subscription" && self.signal(Signal::FreeUrl);
+        if leads_out && !self.head_is(Thing::Access) {
             return verdict(Effect::Send, "opens-a-way-out");
+        }
+        if self.head() == "key" {
+            return verdict(Effect::Account, "access-thing");
         }
         if self.head() == "request" && self.any("api http") {
             let out = verdict(Effect::Send, "http-request").also(Effect::Fetch);
@@ -240,7 +245,8 @@ impl Seen<'_, '_> {
         if self.any("task subtask todo ticket") && self.signal(Signal::Assignee) {
             return verdict(Effect::Send, "task-for-others");
         }
-        if self.head() == "note" && (self.signal(Signal::Tracker) || self.named("incident issue ticket")) {
+        if self.head() == "note" && (self.signal(Signal::Tracker) || self.named("incident issue ticket case"))
+        {
             return verdict(Effect::Send, "note-in-a-tracker");
         }
         if self.any("presigned signed public share shareable shared") && matches!(self.head(), "url" | "link")
@@ -315,7 +321,9 @@ impl Seen<'_, '_> {
         {
             return verdict(Effect::Send, "commit-to-remote");
         }
-        if self.head_is(Thing::Software) && !self.any("worker function") && self.phrase.word != "rename"
+        if (self.head_is(Thing::Software) || self.any("helm"))
+            && !self.any("worker function")
+            && self.phrase.word != "rename"
             || self.any("container")
             || self.named("apply")
         {

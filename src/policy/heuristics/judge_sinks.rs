@@ -51,11 +51,14 @@ impl Seen<'_, '_> {
         if self.any("call") {
             return verdict(Effect::Send, "call");
         }
+        if self.phrase.word == "renew" && self.touches_access() {
+            return verdict(Effect::Account, "access-thing");
+        }
         verdict(Effect::Spend, "spend-verb")
     }
 
     pub(super) fn transfer(&self) -> Verdict {
-        if self.any("ownership owner admin") {
+        if self.any("ownership owner admin repo project app domain workspace") {
             return verdict(Effect::Account, "access-thing");
         }
         let money = self.touches_money() || self.signal(Signal::Amount);
@@ -197,6 +200,9 @@ impl Seen<'_, '_> {
     }
 
     pub(super) fn generic(&self) -> Verdict {
+        if self.phrase.word == "sign" && self.any("url link") {
+            return verdict(Effect::Send, "opens-a-link").also(Effect::Account);
+        }
         if self.touches_access() {
             return verdict(Effect::Account, "access-thing");
         }

@@ -128,7 +128,7 @@ const VERBS: &[(Sense, Strength, &str)] = &[
     (Destroy, Noun, "del trim"),
     (Clear, Verb, "clear clean cleanup"),
     (Cancel, Verb, "cancel abort revert"),
-    (Spend, Verb, "hire lend repay borrow airdrop pay buy purchase refund withdraw deposit donate sell redeem reimburse mint unstake liquidate disburse \
+    (Spend, Verb, "renew hire lend repay borrow airdrop pay buy purchase refund withdraw deposit donate sell redeem reimburse mint unstake liquidate disburse \
         remit"),
     (Spend, Noun, "place bet charge bid book order trade tip stake swap invoice bill reserve payout topup exercise"),
     (Transfer, Verb, "transfer wire"),
@@ -194,15 +194,15 @@ const THINGS: &[(Thing, &str)] = &[
     (Thing::Access, "role permission policy acl member membership collaborator user credential password secret token \
         apikey accesskey sshkey deploykey oauth auth authentication authorization sso saml mfa totp login firewall \
         restriction grant ownership owner access identity security admin administrator protection allowlist whitelist \
-        blocklist visibility privacy sharing iam scope keypair passkey account invite apitoken certificate public private right admin"),
+        blocklist visibility privacy sharing iam scope keypair passkey account invite apitoken certificate public private right admin delegate"),
     (Thing::Money, "payment refund transfer purchase charge payout checkout order subscription trade bid donation booking \
         reservation fund money paymentlink withdrawal deposit nft erc coin crypto cryptocurrency spending tip invoice bet liquidity \
-        transaction domainname phonenumber wallet token"),
+        transaction domainname phonenumber token"),
     (Thing::Advert, "ad adset campaign budget"),
     (Thing::Runnable, "workflow pipeline job build deployment function lambda script process command code sql migration \
         macro service playbook notebook cell terminal shell program task automation action container actor query \
         statement test snippet dag run scenario zap"),
-    (Thing::Software, "container chart manifest app application package plugin extension helm deployment pod \
+    (Thing::Software, "container manifest app application package plugin extension helm deployment pod \
         worker addon module"),
     (Thing::Person, "contact customer lead person people profile vendor supplier employee client patient deal company \
         organization candidate subscriber prospect record entity item row order booking reservation"),

@@ -34,6 +34,8 @@ pub(super) struct Surroundings<'a> {
     pub(super) effect: Effect,
     pub(super) reading: &'a Reading,
     pub(super) object_is: Object,
+    /// Whether `from` and `to` are the ends of a range.
+    pub(super) between: bool,
     pub(super) language: Language,
     /// Paths of the arguments that name where a send goes.
     pub(super) places: BTreeSet<String>,
@@ -108,7 +110,8 @@ pub(super) fn role(arg: &Arg, around: &Surroundings<'_>) -> Found {
 fn authority(arg: &Arg, around: &Surroundings<'_>, mutates: bool) -> Option<Found> {
     let moves =
         matches!(around.reading.sense, Some(Sense::Write)) && arg.first() == "to" && arg.words.len() == 1;
-    if mutates && is_recipient(arg) && !moves {
+    let end_of_range = around.between && arg.words.len() == 1 && arg.first() == "to";
+    if mutates && is_recipient(arg) && !moves && !end_of_range {
         return Some(found(Role::Destination, kind(arg), "recipient-word"));
     }
     if mutates && described_recipient(arg) {

@@ -75,6 +75,8 @@ impl Signals {
     pub(super) fn of(args: &Args, object_is: Object, language: Language) -> Self {
         let mut out = BTreeSet::new();
         let anywhere = |row: &str| args.list.iter().any(|arg| arg.has(row));
+        // `from` and `to` without anything that travels are the ends of a range or a move.
+        let between = goes_between(args);
         if !args.list.is_empty() {
             out.insert(Signal::Declared);
         }
@@ -82,7 +84,8 @@ impl Signals {
             if arg.types.only_boolean() && !arg.has("only permission") {
                 continue;
             }
-            if is_recipient(arg) || described_recipient(arg) {
+            let end_of_range = between && arg.first() == "to";
+            if is_recipient(arg) && !end_of_range || described_recipient(arg) {
                 out.insert(Signal::Recipient);
             }
             if is_address(arg) && object_is == Object::Other && !arg.of_a_person() {
@@ -239,6 +242,17 @@ const RECIPIENTS: &str = "recipient addressee receiver attendee invitee particip
     webhook callback responder spender follower signer registrant";
 const ADDRESS_PARTS: &str = "email address account phone phonenumber number user username recipient id channel name wallet contact \
     chat jid list group handle iban person people team";
+
+/// Whether the arguments have the two ends of a range or a move, and nothing that travels.
+pub(super) fn goes_between(args: &Args) -> bool {
+    let is = |word: &str| args.list.iter().any(|it| it.words.len() == 1 && it.head() == word);
+    is("from")
+        && is("to")
+        && !args.list.iter().any(|it| {
+            it.head_in("body text message subject content amount value quantity data payload html cc bcc")
+                || it.has("email")
+        })
+}
 
 /// Whether the argument says who receives.
 pub(super) fn is_recipient(arg: &Arg) -> bool {
