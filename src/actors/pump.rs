@@ -36,6 +36,11 @@ impl Outlet {
         }
     }
 
+    /// Bytes that are not yet written.
+    pub(super) fn queued(&self) -> usize {
+        self.0.as_ref().map_or(0, Writer::queued)
+    }
+
     /// Closes the other end's stdin.
     pub(super) fn close(&mut self) {
         self.0 = None;

@@ -105,6 +105,8 @@ const DRAIN: Duration = Duration::from_millis(400);
 /// How long the last lines may take to be written.
 const LAST_WRITE: Duration = Duration::from_millis(300);
 const MAILBOX: usize = 4096;
+/// Bytes that wait for the client when reports of progress are no longer added.
+const UNREAD: usize = 1 << 20;
 
 impl SessionActor {
     /// A session over these two streams.
@@ -309,6 +311,10 @@ impl Handler<Progress> for SessionActor {
     type Result = ();
 
     fn handle(&mut self, message: Progress, ctx: &mut Self::Context) {
+        if self.stream.writer.queued() > UNREAD {
+            // A client that does not read has no use for more progress.
+            return;
+        }
         self.event(Event::Progress(message.call.0, message.params, message.token), ctx);
     }
 }

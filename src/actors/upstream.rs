@@ -4,7 +4,7 @@
 //! timers, and takes each listing to the gate before anyone hears of it. It may die alone; a mailbox
 //! error ends the calls that asked it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -150,6 +150,7 @@ pub struct UpstreamActor {
     is_stopping: bool,
     /// What the operator should know of the last end, beside what the model is told.
     detail: String,
+    notes: BTreeSet<String>,
     /// Counts listings, so that an overtaken answer of the gate is dropped.
     listing: u64,
     commands: Vec<Command>,
@@ -158,6 +159,10 @@ pub struct UpstreamActor {
 /// A start that takes longer than this no longer keeps others from starting.
 const START_SHARE: Duration = Duration::from_secs(10);
 const MAILBOX: usize = 4096;
+/// Different notes of one upstream.
+const NOTES: usize = 100;
+/// Bytes that may wait for a server to read them.
+const UNREAD: usize = 256 << 20;
 
 impl UpstreamActor {
     /// An actor that starts its process when it is started.
@@ -180,6 +185,7 @@ impl UpstreamActor {
             stopping: Vec::new(),
             is_stopping: false,
             detail: String::new(),
+            notes: BTreeSet::new(),
             listing: 0,
             commands: Vec::new(),
         }
@@ -204,6 +210,10 @@ impl UpstreamActor {
             Command::Write(line) => {
                 if let Some(stream) = &mut self.stream {
                     stream.writer.push(line);
+                    if stream.writer.queued() > UNREAD {
+                        self.note("it does not read what it is sent and is ended");
+                        self.leave();
+                    }
                 }
             }
             Command::Done(id, outcome) => self.done(id, outcome),
@@ -220,7 +230,15 @@ impl UpstreamActor {
             Command::Kill => self.leave(),
             Command::Open => self.ask_to_start(ctx),
             Command::Timer(timer, after) => self.set_timer(timer, after, ctx),
-            Command::Note(text) => warn!("{text}"),
+            Command::Note(text) => self.note(&text),
+        }
+    }
+
+    /// Tells the operator something once. A hostile server has endless things to be said of it.
+    fn note(&mut self, text: &str) {
+        if self.notes.len() < NOTES && self.notes.insert(text.to_owned()) {
+            let last = if self.notes.len() == NOTES { "; nothing more is said of it" } else { "" };
+            warn!("upstream `{}`: {text}{last}", escaped(self.name(), 80));
         }
     }
 

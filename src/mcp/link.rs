@@ -227,7 +227,7 @@ impl Link {
         match envelope::read(line, Sender::Upstream) {
             Incoming::Response { id, body } => match id.as_ref().and_then(Id::number) {
                 Some(id) => self.response(now, id, body, out),
-                None => self.note("it sent an answer without a usable id", out),
+                None => note("it sent an answer without a usable id", out),
             },
             Incoming::Request { id, method, .. } => out.push(Command::Write(match &*method {
                 b"ping" => envelope::result(&id, b"{}"),
@@ -242,7 +242,7 @@ impl Link {
                     }
                 }
             }
-            Incoming::Invalid { why, .. } => self.note(&format!("it sent a message that is ignored: {why}"), out),
+            Incoming::Invalid { why, .. } => note(&format!("it sent a message that is ignored: {why}"), out),
             Incoming::Junk(Junk::Blank) => {}
             Incoming::Junk(Junk::ContentLength) if self.phase != Phase::Ready => self.give_up(
                 "it frames its messages with Content-Length headers, and MCP's stdio transport is one JSON message a line",
@@ -250,7 +250,7 @@ impl Link {
             ),
             Incoming::Junk(_) => {
                 let text = escape(&String::from_utf8_lossy(line.get(..400).unwrap_or(line)), 160);
-                self.note(&format!("a line on its stdout is no JSON-RPC message and is skipped: {text}"), out);
+                note(&format!("a line on its stdout is no JSON-RPC message and is skipped: {text}"), out);
             }
         }
     }
@@ -283,7 +283,7 @@ impl Link {
         let version = at("protocolVersion").and_then(|raw| scan::text(&raw).map(Cow::into_owned));
         if !version.as_deref().is_some_and(|version| REVISIONS.contains(&version)) {
             let version = escape(version.as_deref().unwrap_or("none"), 40);
-            self.note(
+            note(
                 &format!("it speaks the unknown protocol revision `{version}`; going on as with {LATEST}"),
                 out,
             );
@@ -313,18 +313,18 @@ impl Link {
             Body::Error(_) => Ended::Failed("its tool list ended in an error"),
             Body::Ambiguous => Ended::Failed("its tool list came with both result and error"),
         };
-        let note = match ended {
+        let stopped = match ended {
             Ended::NotYet => return self.list(walk, out),
             Ended::Whole => None,
             Ended::Stopped(why) => Some(why),
             Ended::Failed(why) if self.phase == Phase::Listing => return self.give_up(why, out),
             Ended::Failed(why) => {
-                self.note(&format!("{why}; the earlier list stays"), out);
+                note(&format!("{why}; the earlier list stays"), out);
                 return self.pause(now, Pace::unchanged, out);
             }
         };
-        if let Some(why) = note {
-            self.note(why, out);
+        if let Some(why) = stopped {
+            note(why, out);
         }
         let entries = walk.entries();
         if self.phase == Phase::Ready && entries == self.entries {
@@ -350,8 +350,8 @@ impl Link {
 
     fn announce(&mut self, out: &mut Vec<Command>) {
         let (tools, notes) = export::tools(&self.terms.name, &self.terms.prefix, &self.entries);
-        for note in notes {
-            self.note(&note, out);
+        for line in notes {
+            note(&line, out);
         }
         self.tools = tools.iter().map(|tool| (tool.name.clone(), tool.clone())).collect();
         out.push(Command::Listed(Listed {
@@ -396,10 +396,7 @@ impl Link {
         match id.filter(|_| !skim.is_request) {
             Some(id) if self.in_flight.remove(&id) => out.push(Command::Done(id, Outcome::Broken(what))),
             _ => {
-                self.note(
-                    "it sent a message over the limit of `limits.message_bytes`, which is skipped",
-                    out,
-                );
+                note("it sent a message over the limit of `limits.message_bytes`, which is skipped", out);
             }
         }
     }
@@ -530,10 +527,10 @@ impl Link {
             out.push(Command::Done(id, Outcome::Lost(why)));
         }
     }
+}
 
-    fn note(&self, what: &str, out: &mut Vec<Command>) {
-        out.push(Command::Note(format!("upstream `{}`: {what}", escape(&self.terms.name, 80))));
-    }
+fn note(what: &str, out: &mut Vec<Command>) {
+    out.push(Command::Note(what.to_owned()));
 }
 
 #[cfg(test)]
