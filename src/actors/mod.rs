@@ -13,6 +13,7 @@ mod holds;
 mod hook;
 mod links;
 mod messages;
+pub mod pins;
 mod pump;
 pub mod session;
 pub mod status;

@@ -12,7 +12,8 @@ use actix::prelude::*;
 use crate::actors::approval::{ApprovalActor, UserIsThere};
 use crate::actors::audit::AuditActor;
 use crate::actors::budget::BudgetActor;
-use crate::actors::gate::{GateActor, Settings as GateSettings, Shared, UpstreamFacts, state_key};
+use crate::actors::gate::{GateActor, Settings as GateSettings, Shared, UpstreamFacts};
+use crate::actors::pins::{Pins, state_key};
 use crate::actors::taint::{NotePrompt, TaintActor};
 use crate::actors::{Gate, GrantsFile, UserPrompt, relay_prompts};
 use crate::clock;
@@ -59,6 +60,7 @@ pub(super) fn start(settings: &Settings, policy: Policy) -> Result<Running, Faul
     let gate = GateActor::new(
         GateSettings {
             policy,
+            pins: Pins::new(&settings.state, config.pins),
             guard: Guard {
                 own: protected(settings, &audit_path),
                 home: std::env::var("HOME").or_else(|_| std::env::var("USERPROFILE")).ok(),

@@ -6,6 +6,8 @@ use std::time::Duration;
 use crate::pack::raw::names;
 use crate::pack::{Checker, Diagnostic, Entry, Node, PolicySource, Value, parse_jsonc, parse_yaml, quoted};
 
+use crate::policy::PinMode;
+
 use super::expand::{Dialect, Variables};
 use super::raw;
 use super::upstream::{Read, Skipped, UpstreamConfig, read, resolve};
@@ -65,18 +67,6 @@ impl Default for Limits {
     fn default() -> Self {
         Self { message: 64 * 1024 * 1024, history: 64 * 1024 * 1024 }
     }
-}
-
-/// What happens to a tool that is not what it was when first seen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum PinMode {
-    /// It is reported.
-    Warn,
-    /// It is withheld until accepted.
-    #[default]
-    Enforce,
-    /// Nothing.
-    Off,
 }
 
 const LIST_WAIT: Duration = Duration::from_secs(4);

@@ -17,8 +17,8 @@ pub enum PinState {
     Known,
     /// Not in the catalogue.
     Unlisted,
-    /// Withheld since it changed, with the fields that did.
-    Drifted(Vec<String>),
+    /// Withheld since it changed: the words of each [`super::Change`].
+    Drifted(Vec<&'static str>),
     /// The policy that would rule on it does not load; the text says why, for the operator.
     NoPolicy(String),
 }

@@ -28,6 +28,7 @@ mod pin;
 mod policy;
 #[cfg(test)]
 mod policy_tests;
+mod prose;
 mod question;
 mod refine;
 mod refusal;
@@ -54,7 +55,7 @@ pub use inquiry::{Answered, Answers, Around, Guard, Inquiry, links_read};
 pub use lasting::{LASTING_DAYS, Lasting, LastingGrant, MOST_DAYS, revoke_line};
 pub use layer::DESTROY_BUDGET;
 pub use origin::{Cells, Provenance};
-pub use pin::Pin;
+pub use pin::{Change, Pin, PinMode, ServerPin};
 pub use policy::{Pack, Policy};
 pub use question::{Question, Subject, question};
 pub use refusal::{BLOCKED, Unasked, refusal};

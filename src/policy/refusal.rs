@@ -48,13 +48,18 @@ fn worst(verdict: &Verdict) -> Outcome {
 fn sentence(reason: &Reason, contract: Contract) -> String {
     match reason {
         Reason::NotListed => "pin: this tool is not in the catalogue.".to_owned(),
-        Reason::Drifted(_) => {
-            "pin: this tool changed since it was accepted and is withheld until the user accepts it (bouncer check)."
-                .to_owned()
+        Reason::Drifted(changes) => format!(
+            "pin: this tool is not what the user accepted ({}) and is withheld until they accept it (`bouncer check \
+             --accept` in a terminal).",
+            changes.join(", ")
+        ),
+        Reason::NoPolicy(_) => {
+            "policy: the user's policy does not load, so every call is refused.".to_owned()
         }
-        Reason::NoPolicy(_) => "policy: the user's policy does not load, so every call is refused.".to_owned(),
         Reason::BudgetExhausted { max } => format!("budget: all {max} calls of this tool are used up."),
-        Reason::Constraint { argument, rule } => format!("constraint: argument `{}`: {rule}.", name(&argument.0)),
+        Reason::Constraint { argument, rule } => {
+            format!("constraint: argument `{}`: {rule}.", name(&argument.0))
+        }
         Reason::Destination { facts, provenance, place } => {
             let argument = name(&facts.destination.argument);
             let seen = place.as_ref().map(|place| {
@@ -66,10 +71,14 @@ fn sentence(reason: &Reason, contract: Contract) -> String {
                     format!("{contract}: destination `{argument}` came from untrusted data {seen}.")
                 }
                 (Provenance::AlteredLink, Some(seen)) => {
-                    format!("{contract}: the url in `{argument}` is made from one read in untrusted data {seen}.")
+                    format!(
+                        "{contract}: the url in `{argument}` is made from one read in untrusted data {seen}."
+                    )
                 }
                 (_, Some(seen)) => {
-                    format!("{contract}: destination `{argument}` was read {seen} and is not approved by the user.")
+                    format!(
+                        "{contract}: destination `{argument}` was read {seen} and is not approved by the user."
+                    )
                 }
                 (Provenance::TypedNotAsked, None) => {
                     format!("{contract}: the user named destination `{argument}` but did not ask for this.")
@@ -78,7 +87,9 @@ fn sentence(reason: &Reason, contract: Contract) -> String {
             }
         }
         Reason::NoDestination => format!("{contract}: this call names no destination that could be judged."),
-        Reason::TooManyDestinations => format!("{contract}: this call names too many destinations; split it."),
+        Reason::TooManyDestinations => {
+            format!("{contract}: this call names too many destinations; split it.")
+        }
         Reason::Amount { .. } => format!("{contract}: the user did not give this amount."),
         Reason::Flow(flow) => match &flow.content {
             FlowContent::Secret { shape, .. } => {

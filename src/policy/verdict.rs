@@ -74,8 +74,8 @@ impl fmt::Display for Contract {
 pub enum Reason {
     /// The tool is not in the catalogue.
     NotListed,
-    /// The tool changed since it was pinned, in these fields.
-    Drifted(Vec<String>),
+    /// The tool is not what was pinned: the words of each [`super::Change`].
+    Drifted(Vec<&'static str>),
     /// The policy does not load.
     NoPolicy(String),
     /// All calls of the tool are used up.
@@ -165,7 +165,7 @@ impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotListed => f.write_str("tool is not in the catalogue"),
-            Self::Drifted(fields) => write!(f, "tool changed since it was pinned: {}", fields.join(", ")),
+            Self::Drifted(changes) => write!(f, "tool is not what was pinned: {}", changes.join(", ")),
             Self::NoPolicy(why) => write!(f, "policy does not load: {why}"),
             Self::BudgetExhausted { max } => write!(f, "budget of {max} calls is used up"),
             Self::Constraint { argument, rule } => write!(f, "argument {argument}: {rule}"),

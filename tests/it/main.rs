@@ -21,6 +21,7 @@ mod interleavings;
 mod lists;
 mod names;
 mod passing;
+mod pins;
 mod processes;
 mod questions;
 mod real;

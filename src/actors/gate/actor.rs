@@ -15,15 +15,16 @@ use crate::actors::messages::{
     Admission, CallOutcome, JudgeCall, Judgement, RecordListing, RecordOutput, RecordRefusal, SessionId,
     Ticket,
 };
+use crate::actors::pins::{Pins, drift_notice, state_key};
 use crate::actors::taint::{NoteSent, NoteShown, TraceCall};
 use crate::clock;
 use crate::policy::{
-    Creates, DestinationFacts, Effect, Facts, Guard, OwnPlace, PinState, Policy, links_read,
+    Change, Creates, DestinationFacts, Effect, Facts, Guard, OwnPlace, PinState, Policy, links_read,
 };
 use crate::provenance::{Source, Vouched};
 
 use super::judge::judge;
-use super::tools::{Known, Tools, UpstreamFacts};
+use super::tools::{Known, Listed, Tools, UpstreamFacts};
 
 /// Links of one record and host that are told apart; what is beyond counts as used.
 const LINKS: usize = 4_096;
@@ -53,6 +54,8 @@ pub struct Shared {
 pub struct Settings {
     /// The policy, or one that refuses everything.
     pub policy: Policy,
+    /// What the upstreams were when they were first seen.
+    pub pins: Pins,
     /// What is protected whatever the policy says.
     pub guard: Guard,
     /// The upstreams by configured name.
@@ -76,6 +79,7 @@ pub(super) struct Core {
     pub(super) shared: Shared,
     pub(super) policy: Policy,
     pub(super) guard: Guard,
+    pins: Pins,
     pub(super) tools: RefCell<Tools>,
     pub(super) since: Option<String>,
     upstreams: BTreeMap<Arc<str>, UpstreamFacts>,
@@ -97,7 +101,7 @@ impl Core {
         match known {
             None => PinState::Unlisted,
             Some(known) if known.drift.is_empty() => PinState::Known,
-            Some(known) => PinState::Drifted(known.drift.clone()),
+            Some(known) => PinState::Drifted(known.drift.iter().map(Change::word).collect()),
         }
     }
 
@@ -144,12 +148,13 @@ pub struct GateActor {
 impl GateActor {
     /// A gate over the shared actors.
     pub fn new(settings: Settings, shared: Shared) -> Self {
-        let Settings { policy, guard, upstreams, process, since } = settings;
+        let Settings { policy, pins, guard, upstreams, process, since } = settings;
         Self {
             core: Rc::new(Core {
                 shared,
                 policy,
                 guard,
+                pins,
                 tools: RefCell::default(),
                 since,
                 upstreams,
@@ -273,17 +278,27 @@ struct RefusedRecord<'a> {
     reason: &'a str,
 }
 
+/// Compares a listing with what is pinned, and takes it in place of the upstream's earlier one. Tells
+/// which tools are withheld.
+async fn admit(core: &Rc<Core>, upstream: &Arc<str>, listed: Listed) -> BTreeMap<Arc<str>, String> {
+    let Some(facts) = core.upstreams.get(upstream) else { return BTreeMap::new() };
+    let key = state_key(&facts.identity);
+    let drift = core.pins.drift(&key, &listed.pin).await;
+    for (tool, changes) in drift.iter().filter(|_| core.pins.reports()) {
+        tracing::warn!("{}", drift_notice(upstream, tool, changes, core.pins.mode()));
+    }
+    let drift = if core.pins.withholds() { drift } else { BTreeMap::new() };
+    core.tools.borrow_mut().install(&core.policy, facts, &key.into(), listed, drift)
+}
+
 impl Handler<RecordListing> for GateActor {
     type Result = ResponseFuture<Admission>;
 
     fn handle(&mut self, msg: RecordListing, _: &mut Self::Context) -> Self::Result {
         let core = Rc::clone(&self.core);
-        let withheld = core
-            .upstreams
-            .get(&msg.upstream)
-            .map(|facts| core.tools.borrow_mut().list(&core.policy, facts, &msg))
-            .unwrap_or_default();
+        let listed = core.tools.borrow_mut().listed(&msg);
         Box::pin(async move {
+            let withheld = admit(&core, &msg.upstream, listed).await;
             let listed: Vec<_> = msg.tools.iter().map(|tool| tool.listed.clone()).collect();
             let instructions =
                 msg.instructions.map(|text| bytes::Bytes::from(Value::String(text).to_string()));

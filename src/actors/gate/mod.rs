@@ -12,4 +12,4 @@ mod paths;
 mod tools;
 
 pub use actor::{GateActor, Settings, Shared};
-pub use tools::{UpstreamFacts, state_key};
+pub use tools::UpstreamFacts;

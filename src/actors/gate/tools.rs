@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::Value;
-use sha2::{Digest, Sha256};
 
 use crate::actors::messages::RecordListing;
+use crate::actors::pins::in_words;
 use crate::mcp::Tool;
 use crate::policy::heuristics::ToolDescription;
-use crate::policy::{OwnPlace, Pin, Policy, ToolPolicy, UpstreamIdentity};
+use crate::policy::{Change, OwnPlace, Pin, Policy, ServerPin, ToolPolicy, UpstreamIdentity};
 
 /// A listed tool.
 #[derive(Debug)]
@@ -21,8 +21,8 @@ pub(super) struct Known {
     pub(super) state_key: Arc<str>,
     /// The upstream's working folder, where it is known.
     pub(super) cwd: Option<String>,
-    /// In what the tool differs from what it was when first seen.
-    pub(super) drift: Vec<String>,
+    /// In what the tool differs from what it was when first seen, where that withholds it.
+    pub(super) drift: Vec<Change>,
 }
 
 /// What the gate knows of an upstream before it starts.
@@ -34,71 +34,86 @@ pub struct UpstreamFacts {
     pub cwd: Option<String>,
 }
 
-/// An upstream's state is kept under its name and a digest of its launch, so that another server put
-/// under the same name starts anew.
-pub fn state_key(identity: &UpstreamIdentity) -> String {
-    let mut digest = Sha256::new();
-    let host = identity.host.as_deref().unwrap_or_default();
-    for part in [identity.command.as_str(), host].into_iter().chain(identity.args.iter().map(String::as_str))
-    {
-        digest.update((part.len() as u64).to_le_bytes());
-        digest.update(part);
-    }
-    let digest = data_encoding::HEXLOWER.encode(&digest.finalize());
-    format!("{}@{}", identity.name, digest.get(..16).unwrap_or_default())
+/// A listing as it was read. An entry that is no tool is left out, so that calls to it are refused.
+pub(super) struct Listed {
+    upstream: Arc<str>,
+    tools: Vec<(Arc<str>, ToolDescription)>,
+    /// What it pins.
+    pub(super) pin: ServerPin,
+    /// Its number: a listing that is overtaken by a later one is not installed over it.
+    turn: u64,
+}
+
+/// The tools of one upstream, by name.
+struct Shelf {
+    turn: u64,
+    tools: BTreeMap<Arc<str>, Arc<Known>>,
 }
 
 /// The tools by upstream and name.
 #[derive(Default)]
 pub(super) struct Tools {
-    known: BTreeMap<Arc<str>, BTreeMap<Arc<str>, Arc<Known>>>,
-    pins: BTreeMap<(Arc<str>, Arc<str>), Pin>,
+    known: BTreeMap<Arc<str>, Shelf>,
+    turns: u64,
 }
 
 impl Tools {
-    /// Takes a listing in place of the upstream's earlier one, and tells which tools are withheld. An
-    /// entry that is no tool is left out, so that calls to it are refused.
-    pub(super) fn list(
+    /// Reads a listing.
+    pub(super) fn listed(&mut self, listing: &RecordListing) -> Listed {
+        self.turns += 1;
+        let mut tools = Vec::with_capacity(listing.tools.len());
+        let mut pins = BTreeMap::new();
+        for tool in &listing.tools {
+            let Ok(entry) = serde_json::from_slice::<Value>(&tool.listed) else { continue };
+            let Ok(description) = ToolDescription::from_entry(&entry) else { continue };
+            pins.insert(tool.name.to_string(), Pin::of(&entry));
+            tools.push((Arc::clone(&tool.name), description));
+        }
+        Listed {
+            upstream: Arc::clone(&listing.upstream),
+            tools,
+            pin: ServerPin::new(listing.instructions.as_deref(), pins),
+            turn: self.turns,
+        }
+    }
+
+    /// Takes a listing in place of the upstream's earlier one, and tells which tools are withheld.
+    pub(super) fn install(
         &mut self,
         policy: &Policy,
         facts: &UpstreamFacts,
-        listing: &RecordListing,
+        state_key: &Arc<str>,
+        listed: Listed,
+        mut drift: BTreeMap<String, Vec<Change>>,
     ) -> BTreeMap<Arc<str>, String> {
-        let described: Vec<(&Arc<Tool>, Pin, ToolDescription)> = listing
-            .tools
-            .iter()
-            .filter_map(|tool| {
-                let entry: Value = serde_json::from_slice(&tool.listed).ok()?;
-                Some((tool, Pin::of(&entry), ToolDescription::from_entry(&entry).ok()?))
-            })
-            .collect();
-        let state_key: Arc<str> = state_key(&facts.identity).into();
         let mut withheld = BTreeMap::new();
-        let tools = described
-            .iter()
-            .map(|(tool, pin, description)| {
-                let key = (Arc::clone(&tool.upstream), Arc::clone(&tool.name));
-                let drift = self.pins.entry(key).or_insert_with(|| pin.clone()).drift(pin);
+        let tools = listed
+            .tools
+            .into_iter()
+            .map(|(name, description)| {
+                let drift = drift.remove(&*name).unwrap_or_default();
                 if !drift.is_empty() {
-                    let why = format!("it changed since it was first seen: {}", drift.join(", "));
-                    withheld.insert(Arc::clone(&tool.name), why);
+                    withheld.insert(Arc::clone(&name), in_words(&drift));
                 }
-                let policy = policy.tool_policy(&facts.identity, description);
+                let policy = policy.tool_policy(&facts.identity, &description);
                 let known = Known {
                     own_data: policy.own_data.clone().into(),
                     policy,
-                    state_key: Arc::clone(&state_key),
+                    state_key: Arc::clone(state_key),
                     cwd: facts.cwd.clone(),
                     drift,
                 };
-                (Arc::clone(&tool.name), Arc::new(known))
+                (name, Arc::new(known))
             })
             .collect();
-        self.known.insert(Arc::clone(&listing.upstream), tools);
+        let is_overtaken = self.known.get(&listed.upstream).is_some_and(|shelf| shelf.turn > listed.turn);
+        if !is_overtaken {
+            self.known.insert(listed.upstream, Shelf { turn: listed.turn, tools });
+        }
         withheld
     }
 
     pub(super) fn get(&self, tool: &Tool) -> Option<Arc<Known>> {
-        self.known.get(&tool.upstream)?.get(&tool.name).cloned()
+        self.known.get(&tool.upstream)?.tools.get(&tool.name).cloned()
     }
 }
