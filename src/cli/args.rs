@@ -7,8 +7,12 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
+use super::approve::ApproveArgs;
+use super::grants::GrantsArgs;
 use super::init::InitArgs;
+use super::logs::LogsArgs;
 use super::restore::RestoreArgs;
+use super::status::StatusArgs;
 
 /// One local MCP server in front of all of yours: every tool call is allowed, asked about or denied
 /// by where its destination came from.
@@ -49,6 +53,17 @@ pub(super) enum Command {
     Init(InitArgs),
     /// Take Bouncer out of a client's config again, byte for byte where nobody changed it since.
     Restore(RestoreArgs),
+    /// Answer about calls that were refused because the client could not ask you.
+    ///
+    /// Shows each call that the running Bouncers hold, for ten minutes, with its question. Answers are
+    /// taken on a terminal only.
+    Approve(ApproveArgs),
+    /// Show and end what you have allowed for more than a session.
+    Grants(GrantsArgs),
+    /// Show what runs: Bouncers, their clients and servers, and what waits for you.
+    Status(StatusArgs),
+    /// Show what a server wrote to its stderr.
+    Logs(LogsArgs),
     /// Check policy files, show what they make of a tool, print their schema. Starts no server.
     #[command(subcommand)]
     Policy(PolicyCommand),

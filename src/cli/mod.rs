@@ -2,17 +2,22 @@
 //!
 //! `args.rs` says what was typed, each command's file what it means. Exit codes stand in `exit.rs`.
 
+mod approve;
 mod args;
 mod classify;
 mod demo;
 mod demo_servers;
 mod exit;
+mod grants;
 mod hook;
 mod init;
+mod logs;
+mod person;
 mod policy;
 mod restore;
 mod run;
 mod show;
+mod status;
 
 use std::io::{self, Write};
 
@@ -49,6 +54,10 @@ pub fn main() -> std::process::ExitCode {
         Command::DemoServer { name, folder } => demo_servers::demo_server(&name, &folder),
         Command::Init(args) => init::init(&args, &mut out(), &mut io::stderr()),
         Command::Restore(args) => restore::restore(&args, &mut out(), &mut io::stderr()),
+        Command::Approve(args) => approve::approve(&args, &mut out(), &mut io::stderr()),
+        Command::Grants(args) => grants::grants(&args, &mut out(), &mut io::stderr()),
+        Command::Status(args) => status::status(&args, &mut out(), &mut io::stderr()),
+        Command::Logs(args) => logs::logs(&args, &mut out(), &mut io::stderr()),
         Command::Hook { arguments } => hook::hook(&arguments),
         Command::Policy(command) => policy::policy(command, &mut out(), &mut io::stderr()),
         Command::Classify { files } => classify::classify(&files, &mut out(), &mut io::stderr()),

@@ -15,6 +15,29 @@ pub(super) fn failed(err: &mut dyn Write, problem: &str, help: &str, exit: Exit)
     exit
 }
 
+/// Says that there is no state folder.
+pub(super) fn no_state(err: &mut dyn Write) -> Exit {
+    let help = "give one with `--state DIR`, or set BOUNCER_HOME or HOME";
+    failed(err, "no folder for Bouncer's state", help, Exit::Usage)
+}
+
+/// A span of seconds in words, rounded down.
+pub(super) fn span(seconds: u64) -> String {
+    match seconds {
+        0..60 => format!("{seconds} s"),
+        60..7_200 => format!("{} min", seconds / 60),
+        7_200..172_800 => format!("{} h", seconds / 3_600),
+        _ => format!("{} days", seconds / 86_400),
+    }
+}
+
+/// The day of a moment (UTC), given in milliseconds since 1970.
+pub(super) fn date(millis: u64) -> String {
+    let moment = i64::try_from(millis).ok().and_then(|millis| jiff::Timestamp::from_millisecond(millis).ok());
+    let text = moment.map(|moment| moment.to_string()).unwrap_or_default();
+    text.get(..10).unwrap_or("never").to_owned()
+}
+
 /// A text on one line without characters that a terminal acts on.
 pub(super) fn line(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
@@ -86,6 +109,15 @@ mod tests {
             assert!(!shown.contains(hidden), "{shown}");
             assert!(shown.contains(kept), "{shown}");
         }
+    }
+
+    #[test]
+    fn spans_and_days_are_short() {
+        for (seconds, expected) in [(5, "5 s"), (60, "1 min"), (7_200, "2 h"), (200_000, "2 days")] {
+            assert_eq!(span(seconds), expected);
+        }
+        assert_eq!(date(1_796_083_200_000), "2026-12-01");
+        assert_eq!(date(u64::MAX), "never");
     }
 
     #[test]

@@ -12,6 +12,7 @@ pub mod raw;
 mod run;
 mod schema;
 mod tree;
+mod trust;
 
 pub use builtin::{SHIPPED, Shipped, builtin_packs};
 pub use cases::{Case, CaseCall, CaseOutput, CasePacks, CasePolicy, read_cases};
@@ -23,3 +24,4 @@ pub use load::{PolicySource, load_policy, read_policy, refuse_all};
 pub use run::{CaseResult, Passed, run_case};
 pub use schema::{file_schema, in_words, policy_schema};
 pub use tree::{Entry, MAX_YAML_BYTES, Node, Value, parse_yaml};
+pub use trust::trust;

@@ -58,6 +58,11 @@ impl TrustRule {
         &self.written
     }
 
+    /// Whether the rule is about one value only, not about a domain, host or prefix.
+    pub fn is_exact(&self) -> bool {
+        self.pattern == Pattern::Exact
+    }
+
     /// Whether the rule vouches for a destination. What was left unparsed is never covered.
     pub fn covers(&self, destination: &Destination) -> bool {
         let Some(strict) = &destination.strict else { return false };

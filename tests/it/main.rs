@@ -12,6 +12,7 @@
     reason = "a test stops at what it did not expect, and measures time"
 )]
 
+mod approve;
 mod configs;
 mod demo;
 mod documents;

@@ -8,9 +8,11 @@ mod client;
 mod runtime;
 mod scene;
 mod selftest;
+mod terminal;
 mod upstream;
 
 pub(crate) use client::Client;
 pub(crate) use runtime::{Runtime, deps};
 pub(crate) use scene::{Launch, Options, Stage};
+pub(crate) use terminal::Terminal;
 pub(crate) use upstream::Event;

@@ -111,6 +111,14 @@ impl Stage {
         Some(Self { folder, upstreams, config, policy, env: options.env })
     }
 
+    /// Adds an entry to a config in the form of a client's file.
+    pub(crate) fn add(&mut self, name: &str, entry: Value) {
+        let text = std::fs::read_to_string(&self.config).expect("written before");
+        let mut config: Value = serde_json::from_str(&text).expect("a client's file");
+        config["mcpServers"][name] = entry;
+        std::fs::write(&self.config, config.to_string()).expect("a writable folder");
+    }
+
     /// The folder.
     pub(crate) fn path(&self) -> &Path {
         self.folder.path()

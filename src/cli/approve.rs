@@ -1,0 +1,319 @@
+//! `bouncer approve`: a person answers about calls that were refused because nobody could be asked.
+//!
+//! Shows what the running Bouncers of a state folder hold, each call with its question, and takes one
+//! letter for an answer. Answers are read from a terminal only, and what was typed before a question
+//! was shown is thrown away. A lasting yes is written to the state folder first, so that it counts
+//! exactly when it stands there. What upstreams and clients wrote is escaped.
+
+use std::collections::BTreeSet;
+use std::io::{self, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+
+use crate::actors::{GrantsFile, short_id};
+use crate::clock;
+use crate::config::state_folder;
+use crate::pack;
+use crate::policy::{GrantKey, LASTING_DAYS, LastingGrant, MOST_DAYS, Offer, revoke_line};
+use crate::transport::{Answered, Choice, HeldCall, Reply, Request, ask, running};
+
+use super::Exit;
+use super::person::{forget_typed, person, read_answer, throw_away_typed};
+use super::show::{self, date, span};
+
+/// What was asked for.
+#[derive(Debug, clap::Args)]
+pub(super) struct ApproveArgs {
+    /// Only the call with this id, which the refusal names.
+    id: Option<String>,
+    /// Stay, and ask about each call that comes.
+    #[arg(long, conflicts_with = "id")]
+    watch: bool,
+    /// How many days a lasting yes lasts.
+    #[arg(long, value_name = "N", default_value_t = LASTING_DAYS, value_parser = clap::value_parser!(u64).range(1..=MOST_DAYS))]
+    days: u64,
+    /// With a yes for good: write the destinations of the call as `trusted_destinations` of its tool
+    /// into this policy file, in place of a lasting grant.
+    #[arg(long, value_name = "FILE", requires = "id")]
+    to_policy: Option<PathBuf>,
+    /// The folder of Bouncer's state.
+    #[arg(long, value_name = "DIR")]
+    state: Option<PathBuf>,
+}
+
+/// Runs the command.
+pub(super) fn approve(args: &ApproveArgs, out: &mut dyn Write, err: &mut dyn Write) -> Exit {
+    let Some(state) = state_folder(args.state.clone(), &|name| std::env::var(name).ok()) else {
+        return show::no_state(err);
+    };
+    let desk = Desk { state: &state, args };
+    let on_terminal = io::stdin().is_terminal() && io::stdout().is_terminal();
+    let exit = if args.watch { desk.watch(on_terminal, out, err) } else { desk.once(on_terminal, out, err) };
+    let _ = out.flush();
+    exit
+}
+
+struct Desk<'a> {
+    state: &'a Path,
+    args: &'a ApproveArgs,
+}
+
+/// A held call and the Bouncer that holds it.
+struct Open {
+    pid: u32,
+    socket: PathBuf,
+    call: HeldCall,
+}
+
+/// What a person answered.
+enum Said {
+    Once,
+    Session,
+    Lasting,
+    No,
+    Nothing,
+}
+
+impl Desk<'_> {
+    /// All held calls, oldest first, and how many Bouncers were reached.
+    fn open(&self, err: &mut dyn Write) -> (Vec<Open>, usize) {
+        let mut found = Vec::new();
+        let mut reached = 0;
+        for (pid, socket) in running(self.state) {
+            match ask(&socket, &Request::Holds) {
+                Ok(Reply::Holds(calls)) => {
+                    reached += 1;
+                    found.extend(calls.into_iter().map(|call| Open { pid, socket: socket.clone(), call }));
+                }
+                Ok(Reply::NotHeard(why)) => {
+                    let _ = writeln!(err, "warning: Bouncer {pid} does not answer: {}", show::line(&why));
+                }
+                Ok(_) => {}
+                // One that has gone holds nothing.
+                Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {}
+                Err(error) => {
+                    let _ = writeln!(err, "warning: Bouncer {pid} does not answer: {error}");
+                }
+            }
+        }
+        found.sort_by_key(|open| std::cmp::Reverse(open.call.age));
+        (found, reached)
+    }
+
+    fn once(&self, on_terminal: bool, out: &mut dyn Write, err: &mut dyn Write) -> Exit {
+        let (mut open, reached) = self.open(err);
+        if let Some(id) = &self.args.id {
+            open.retain(|open| open.call.id == *id);
+            if open.is_empty() {
+                let problem = format!("no call is held under `{id}`");
+                let help =
+                    "a call is held for ten minutes, and until its client ends; let the agent try again";
+                return show::failed(err, &problem, help, Exit::CheckFailed);
+            }
+        }
+        if open.is_empty() {
+            let text = if reached == 0 { "no Bouncer is running" } else { "no call waits for an answer" };
+            let _ = writeln!(out, "{text}");
+            return Exit::Done;
+        }
+        if !on_terminal {
+            for open in &open {
+                describe(open, out);
+            }
+            let help = "run `bouncer approve` in a terminal of your own";
+            return show::failed(err, "answers are taken on a terminal only", help, Exit::Usage);
+        }
+        let mut exit = Exit::Done;
+        for open in &open {
+            let done = self.ask_about(open, out, err);
+            exit = if done == Exit::Done { exit } else { done };
+        }
+        exit
+    }
+
+    fn watch(&self, on_terminal: bool, out: &mut dyn Write, err: &mut dyn Write) -> Exit {
+        if !on_terminal {
+            let help = "run `bouncer approve --watch` in a terminal of your own";
+            return show::failed(err, "answers are taken on a terminal only", help, Exit::Usage);
+        }
+        let _ = writeln!(out, "watching; Ctrl-C ends");
+        let mut shown = BTreeSet::new();
+        loop {
+            let _ = out.flush();
+            let (open, _) = self.open(err);
+            let known: BTreeSet<_> = open.iter().map(|open| (open.pid, open.call.id.clone())).collect();
+            shown.retain(|key| known.contains(key));
+            for open in &open {
+                if shown.insert((open.pid, open.call.id.clone())) {
+                    self.ask_about(open, out, err);
+                }
+            }
+            if !throw_away_typed(std::time::Duration::from_secs(1)) {
+                return Exit::Done;
+            }
+        }
+    }
+
+    fn ask_about(&self, open: &Open, out: &mut dyn Write, err: &mut dyn Write) -> Exit {
+        describe(open, out);
+        let call = &open.call;
+        let session = call.offer == Offer::Session;
+        let lasting = session && LastingGrant::may_last(call.effect, &call.keys);
+        let policy = self.args.to_policy.as_deref();
+        let _ = writeln!(out, "    o  yes, this call once");
+        if session {
+            let _ = writeln!(out, "    s  yes, for this session");
+        }
+        let ends = LastingGrant::end_after(clock::unix_millis(), self.args.days);
+        match policy {
+            Some(file) if lasting => {
+                let file = show::line(&file.display().to_string());
+                let _ = writeln!(out, "    l  yes, lasting: trusted in {file}");
+            }
+            None if lasting => {
+                let _ = writeln!(out, "    l  yes, lasting: until {} ({} days)", date(ends), self.args.days);
+            }
+            _ => {}
+        }
+        let _ = writeln!(out, "    n  no");
+        let letters = if lasting {
+            "o/s/l/n"
+        } else if session {
+            "o/s/n"
+        } else {
+            "o/n"
+        };
+        forget_typed();
+        let _ = write!(out, "  answer [{letters}], Enter leaves it: ");
+        let _ = out.flush();
+        let said = match read_answer().trim().to_lowercase().as_str() {
+            "o" | "once" => Said::Once,
+            "s" | "session" if session => Said::Session,
+            "l" | "lasting" if lasting => Said::Lasting,
+            "n" | "no" => Said::No,
+            _ => Said::Nothing,
+        };
+        let done = match said {
+            Said::Once => {
+                answer(open, Choice::Once).map(|()| "allowed once; the agent may try again now".to_owned())
+            }
+            Said::Session => answer(open, Choice::Session)
+                .map(|()| "allowed for this session; the agent may try again now".to_owned()),
+            Said::Lasting => policy.map_or_else(|| self.grant(open, ends), |file| trust(open, file)),
+            Said::No => answer(open, Choice::No).map(|()| "refused".to_owned()),
+            Said::Nothing => Ok("left; it is still held".to_owned()),
+        };
+        match done {
+            Ok(text) => {
+                let _ = writeln!(out, "  {text}\n");
+                let _ = out.flush();
+                Exit::Done
+            }
+            Err(problem) => {
+                let _ = out.flush();
+                show::failed(err, &problem, "let the agent try again, and answer then", Exit::CheckFailed)
+            }
+        }
+    }
+
+    /// ORDER: the grant stands in the file before it is used, and is taken back where nobody used it.
+    fn grant(&self, open: &Open, ends: u64) -> Result<String, String> {
+        let call = &open.call;
+        let id = short_id().ok_or("the system gives no random numbers")?;
+        let file = GrantsFile::of(self.state);
+        let grant = LastingGrant {
+            id: id.clone(),
+            effect: call.effect,
+            keys: call.keys.clone(),
+            launches: call.launches.clone(),
+            about: format!("{} of {}", show::line(&call.tool), show::line(&call.upstream)),
+            by: person(),
+            given: clock::unix_millis(),
+            ends,
+        };
+        let cannot = |error: io::Error| format!("`{}` cannot be written: {error}", file.path().display());
+        file.append(&grant.to_line()).map_err(cannot)?;
+        if let Err(problem) = answer(open, Choice::Lasting(id.clone())) {
+            file.append(&revoke_line(&id, &person(), clock::unix_millis())).map_err(cannot)?;
+            return Err(problem);
+        }
+        Ok(format!(
+            "allowed until {}; `bouncer grants revoke {id}` ends it. The agent may try again now",
+            date(ends)
+        ))
+    }
+}
+
+/// Writes the call's destinations into a policy and grants them for this session.
+fn trust(open: &Open, file: &Path) -> Result<String, String> {
+    let call = &open.call;
+    let shown = file.display().to_string();
+    let mut values = Vec::new();
+    for key in &call.keys {
+        match key {
+            GrantKey::Destination { strict, .. } => values.push(strict.clone()),
+            GrantKey::Call(_) => {}
+            GrantKey::FetchHost(_) | GrantKey::Flow { .. } => {
+                return Err("this call is not about destinations that a policy can list".to_owned());
+            }
+        }
+    }
+    let text = match std::fs::read_to_string(file) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+        Err(error) => return Err(format!("`{shown}` cannot be read: {error}")),
+    };
+    let key = format!("{}.{}", call.upstream, call.tool);
+    let after = pack::trust(&text, &shown, &key, &values).map_err(|problem| problem.to_string())?;
+    // The session's yes first: a call that is not held any more must not change the policy.
+    answer(open, Choice::Session)?;
+    write_whole(file, &after).map_err(|error| format!("`{shown}` cannot be written: {error}"))?;
+    Ok(format!("trusted in {}, and for this session; the agent may try again now", show::line(&shown)))
+}
+
+/// Hands the answer to the Bouncer that holds the call.
+fn answer(open: &Open, choice: Choice) -> Result<(), String> {
+    let id = open.call.id.clone();
+    match ask(&open.socket, &Request::Answer { id, choice }) {
+        Ok(Reply::Answered(Answered::Taken)) => Ok(()),
+        Ok(Reply::Answered(Answered::Ended)) => {
+            Err(format!("call `{}` is not held any more, so the answer changes nothing", open.call.id))
+        }
+        Ok(Reply::Answered(Answered::NotOffered)) => {
+            Err(format!("Bouncer {} does not take this answer about call `{}`", open.pid, open.call.id))
+        }
+        Ok(Reply::NotHeard(why)) => Err(format!("Bouncer {} did not take the answer: {why}", open.pid)),
+        Ok(_) => Err(format!("Bouncer {} is of another version", open.pid)),
+        Err(_) => Err(format!("Bouncer {} has ended, so the answer changes nothing", open.pid)),
+    }
+}
+
+/// Writes a file in one step; links are followed, and the file's mode is kept.
+fn write_whole(file: &Path, text: &str) -> io::Result<()> {
+    let file = std::fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut fresh = tempfile::NamedTempFile::new_in(folder)?;
+    if let Ok(data) = std::fs::metadata(&file) {
+        fresh.as_file().set_permissions(data.permissions())?;
+    }
+    fresh.write_all(text.as_bytes())?;
+    fresh.as_file().sync_all()?;
+    fresh.persist(&file).map_err(|error| error.error)?;
+    Ok(())
+}
+
+/// A held call with its question.
+fn describe(open: &Open, out: &mut dyn Write) {
+    let call = &open.call;
+    let client = if call.client.is_empty() { "a client".to_owned() } else { show::line(&call.client) };
+    let _ = writeln!(
+        out,
+        "[{}] {client} (Bouncer {}), {} ago, held for {} more",
+        show::line(&call.id),
+        open.pid,
+        span(call.age),
+        span(call.left)
+    );
+    for row in call.question.lines() {
+        let _ = writeln!(out, "  {}", show::line(row));
+    }
+}

@@ -1,0 +1,124 @@
+//! `bouncer status`: what runs, what does not, why, and where to look next.
+//!
+//! Ends with exit code 5 when a Bouncer runs none of whose servers is up, so that a script can tell.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use crate::clock;
+use crate::config::state_folder;
+use crate::transport::{Reply, Request, StandingReport, StatusReport, UpstreamReport, ask, running};
+
+use super::Exit;
+use super::show::{self, span};
+
+/// What was asked for.
+#[derive(Debug, clap::Args)]
+pub(super) struct StatusArgs {
+    /// Print JSON, a line for each Bouncer.
+    #[arg(long)]
+    json: bool,
+    /// The folder of Bouncer's state.
+    #[arg(long, value_name = "DIR")]
+    state: Option<PathBuf>,
+}
+
+/// Runs the command.
+pub(super) fn status(args: &StatusArgs, out: &mut dyn Write, err: &mut dyn Write) -> Exit {
+    let Some(state) = state_folder(args.state.clone(), &|name| std::env::var(name).ok()) else {
+        return show::no_state(err);
+    };
+    let now = clock::unix_millis();
+    let mut reached = 0;
+    let mut exit = Exit::Done;
+    for (pid, socket) in running(&state) {
+        let report = match ask(&socket, &Request::Status) {
+            Ok(Reply::Status(report)) => *report,
+            // One that was killed leaves its socket.
+            Err(error) if error.kind() == std::io::ErrorKind::ConnectionRefused => continue,
+            Ok(Reply::NotHeard(why)) => {
+                let _ = writeln!(err, "warning: Bouncer {pid} does not answer: {}", show::line(&why));
+                continue;
+            }
+            Ok(_) => continue,
+            Err(error) => {
+                let _ = writeln!(err, "warning: Bouncer {pid} does not answer: {error}");
+                continue;
+            }
+        };
+        reached += 1;
+        if !report.upstreams.is_empty()
+            && report.upstreams.iter().all(|row| row.standing != StandingReport::Up)
+        {
+            exit = Exit::NoUpstream;
+        }
+        if args.json {
+            let line = serde_json::json!({ "process": pid, "status": report });
+            let _ = writeln!(out, "{line}");
+        } else {
+            describe(pid, &report, now, out);
+        }
+    }
+    if reached == 0 && !args.json {
+        let _ = writeln!(
+            out,
+            "no Bouncer is running (state folder {})",
+            show::line(&state.display().to_string())
+        );
+    }
+    let _ = out.flush();
+    exit
+}
+
+fn describe(pid: u32, report: &StatusReport, now: u64, out: &mut dyn Write) {
+    let since = |moment: u64| span(now.saturating_sub(moment) / 1000);
+    let client =
+        if report.client.is_empty() { "no client yet".to_owned() } else { show::line(&report.client) };
+    let program =
+        report.program.as_ref().map(|(name, pid)| format!(", started by {} ({pid})", show::line(name)));
+    let _ = writeln!(
+        out,
+        "Bouncer {pid}: {client}{}, for {}",
+        program.unwrap_or_default(),
+        since(report.started)
+    );
+    let _ = writeln!(out, "  config {}", show::line(&report.config));
+    let _ = writeln!(out, "  audit  {}", show::line(&report.audit));
+    let waits = report.open + report.waiting + report.held;
+    if waits > 0 {
+        let _ = writeln!(
+            out,
+            "  questions: {} open in the client, {} waiting, {} held for `bouncer approve`",
+            report.open, report.waiting, report.held
+        );
+    }
+    for row in &report.upstreams {
+        upstream(row, &since, out);
+    }
+}
+
+fn upstream(row: &UpstreamReport, since: &dyn Fn(u64) -> String, out: &mut dyn Write) {
+    let (standing, why) = match &row.standing {
+        StandingReport::Starting => ("starting", None),
+        StandingReport::Up => ("up", None),
+        StandingReport::Restarting(why) => ("restarting", Some(why)),
+        StandingReport::Failed(why) => ("failed, trying again", Some(why)),
+    };
+    let held_back =
+        if row.withheld.is_empty() { String::new() } else { format!(", {} withheld", row.withheld.len()) };
+    let ends = if row.ends == 0 { String::new() } else { format!(", went away {} times", row.ends) };
+    let _ = writeln!(
+        out,
+        "  {}: {standing} for {}, {} tools{held_back}{ends}",
+        show::line(&row.name),
+        since(row.since),
+        row.tools
+    );
+    if let Some(why) = why {
+        let _ = writeln!(out, "    why: {}", show::line(why));
+        let _ = writeln!(out, "    log: {}", show::line(row.log.as_deref().unwrap_or("none")));
+    }
+    for (name, why) in &row.withheld {
+        let _ = writeln!(out, "    withheld: {}: {}", show::line(name), show::line(why));
+    }
+}
