@@ -230,7 +230,7 @@ fn refusals_and_grants_of_exact_calls_are_remembered() {
 fn content_asks_even_where_the_effect_is_a_read() {
     let flow = FlowFacts {
         pointer: "/context".into(),
-        content: FlowContent::Text { from: place(PlaceKind::FreeText), chars: 80 },
+        content: FlowContent::Text { from: place(PlaceKind::FreeText), chars: 80, container: None },
         granted: false,
     };
     let mut read = facts(Effect::Read, vec![]);

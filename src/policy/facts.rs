@@ -135,6 +135,8 @@ pub enum FlowContent {
         from: Place,
         /// Contiguous characters found.
         chars: usize,
+        /// The container that it leaves, where it stays at its upstream.
+        container: Option<String>,
     },
 }
 

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::provenance::{AlterationSize, Kind};
+use crate::provenance::{AlterationSize, Kind, Place};
 
 use super::facts::{DestinationFacts, FlowContent};
 use super::verdict::{Reason, Verdict};
@@ -92,6 +92,15 @@ pub fn fetch_key(facts: &DestinationFacts) -> Option<GrantKey> {
     url.host_str().map(|host| GrantKey::FetchHost(host.to_owned()))
 }
 
+/// The key of content that flows from a place to an upstream.
+pub(super) fn flow_key(from: &Place, container: Option<&str>, to: &str) -> GrantKey {
+    let from = match container {
+        Some(container) => format!("{} {container}", from.upstream),
+        None => from.upstream.clone(),
+    };
+    GrantKey::Flow { from, to: to.to_owned() }
+}
+
 /// What an answer to the questions of `verdict` is about.
 pub fn asked_about(verdict: &Verdict, effect: Effect, upstream: &str, digest: &str) -> AskedAbout {
     let mut keys = Vec::new();
@@ -103,8 +112,8 @@ pub fn asked_about(verdict: &Verdict, effect: Effect, upstream: &str, digest: &s
             }
             Reason::Destination { facts, .. } => destination_key(facts, upstream).into_iter().collect(),
             Reason::Flow(flow) => match &flow.content {
-                FlowContent::Text { from, .. } => {
-                    vec![GrantKey::Flow { from: from.upstream.clone(), to: upstream.to_owned() }]
+                FlowContent::Text { from, container, .. } => {
+                    vec![flow_key(from, container.as_deref(), upstream)]
                 }
                 FlowContent::Secret { .. } => Vec::new(),
             },

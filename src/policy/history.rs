@@ -2,20 +2,23 @@
 //! what allowed calls created. One value, so that the running proxy, `check` and the cases of a
 //! policy trace through the same thing.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use serde_json::Value;
 
 use crate::provenance::{
     Destination, DestinationReason, Engine, Flow, Kind, Limits, Origin, OwnField, Place, ReadCall, Record,
-    Said, Sent, Source, Trace, Vouched, Words, secrets_in, structures,
+    Said, Sent, Source, Trace, Vouched, Words, secrets_in, strict_form, structures,
 };
 
+use super::container::containers;
 use super::facts::{Asked, Typed};
 use super::{Effect, OwnPlace, ToolPolicy, asked};
 
 /// Ids of created things that are remembered.
 const CREATED: usize = 16_384;
+/// Calls whose containers are remembered.
+const CALLS: usize = 16_384;
 /// Ids taken from one result.
 const IDS: usize = 16;
 
@@ -106,12 +109,21 @@ pub struct Traced {
     pub asked: Asked,
     /// Whether every amount was typed.
     pub amounts_typed: bool,
-    /// Content of other upstreams.
-    pub flows: Vec<Flow>,
+    /// Content that leaves its upstream or its container.
+    pub flows: Vec<FlowSeen>,
     /// Secret-shaped values.
     pub secrets: Vec<SecretSeen>,
     /// Whether the history is whole.
     pub complete: bool,
+}
+
+/// Content that leaves where it was read.
+#[derive(Debug, Clone)]
+pub struct FlowSeen {
+    /// What, and where it was read.
+    pub flow: Flow,
+    /// The container that it leaves, where it stays at its upstream.
+    pub container: Option<String>,
 }
 
 /// A secret-shaped value in the arguments.
@@ -131,6 +143,8 @@ pub struct History {
     words: Words,
     created: BTreeSet<(String, String)>,
     order: VecDeque<(String, String)>,
+    /// The containers that calls worked in, by the number of the call.
+    containers: BTreeMap<u64, Vec<String>>,
 }
 
 impl History {
@@ -141,6 +155,7 @@ impl History {
             words: Words::new(),
             created: BTreeSet::new(),
             order: VecDeque::new(),
+            containers: BTreeMap::new(),
         }
     }
 
@@ -155,6 +170,13 @@ impl History {
             let call = ReadCall { tool, arguments, items: items(shown.message) };
             self.words.pointed_at(&call, &|_| shown.granted == Vouched::Yes)
         });
+        let containers = shown.arguments.map(containers).unwrap_or_default();
+        if !containers.is_empty() {
+            self.containers.insert(shown.call, containers);
+            while self.containers.len() > CALLS {
+                self.containers.pop_first();
+            }
+        }
         if shown.creates == Creates::Yes {
             for id in created_ids(shown.message) {
                 // What stood somewhere before was not made by this call.
@@ -194,7 +216,7 @@ impl History {
             destinations,
             asked: asked(&self.words, query.effect, None),
             amounts_typed: query.amounts.iter().all(typed),
-            flows: if searched { self.engine.flows(arguments, &query.upstream) } else { Vec::new() },
+            flows: if searched { self.flows(query, arguments) } else { Vec::new() },
             secrets: if searched { self.secrets(arguments, &query.upstream) } else { Vec::new() },
             complete: self.engine.is_complete(),
         }
@@ -210,6 +232,38 @@ impl History {
             trace: self.engine.trace(destination),
             created: self.created.contains(&id),
         }
+    }
+
+    fn flows(&self, query: &Query, arguments: &Value) -> Vec<FlowSeen> {
+        let here = containers(arguments);
+        let flows = self.engine.flows(arguments, &query.upstream).into_iter();
+        flows
+            .filter_map(|flow| {
+                if flow.from.upstream != query.upstream {
+                    return Some(FlowSeen { flow, container: None });
+                }
+                let left = self.containers.get(&flow.from.call).filter(|_| query.effect.is_sink())?;
+                let container =
+                    left.iter().find(|left| !here.contains(left) && !self.is_named(left))?.clone();
+                Some(FlowSeen { flow, container: Some(container) })
+            })
+            .collect()
+    }
+
+    /// Whether the user typed the name of a container.
+    fn is_named(&self, container: &str) -> bool {
+        [Kind::Repo, Kind::Name, Kind::Id].into_iter().any(|kind| {
+            let named = Destination {
+                pointer: String::new(),
+                argument: String::new(),
+                is_key: false,
+                text: container.to_owned(),
+                kind,
+                reason: DestinationReason::Declared,
+                strict: strict_form(container, kind),
+            };
+            matches!(self.words.typed(&named), Said::Typed { .. })
+        })
     }
 
     fn secrets(&self, arguments: &Value, to: &str) -> Vec<SecretSeen> {

@@ -13,8 +13,8 @@ use super::checks::{Surroundings, findings};
 use super::facts::{
     AmountState, BudgetState, DestinationFacts, Facts, FlowContent, FlowFacts, Gate, PinState,
 };
-use super::grant::{GrantKey, destination_key, fetch_key};
-use super::history::{Content, Query, Traced};
+use super::grant::{GrantKey, destination_key, fetch_key, flow_key};
+use super::history::{Content, FlowSeen, Query, Traced};
 use super::{Audience, ConstraintFinding, Effect, Layer, Role, ToolPolicy, Typed};
 
 /// Characters below which arguments can carry neither a copied passage nor a secret.
@@ -165,7 +165,7 @@ impl Inquiry {
         let flows = traced
             .flows
             .iter()
-            .map(|flow| vec![GrantKey::Flow { from: flow.from.upstream.clone(), to: upstream.to_owned() }]);
+            .map(|seen| vec![flow_key(&seen.flow.from, seen.container.as_deref(), upstream)]);
         destinations.chain(flows).collect()
     }
 
@@ -264,9 +264,13 @@ fn flow_facts(effect: Effect, traced: &Traced, answered: &[Answered], skip: usiz
         content: FlowContent::Secret { shape: secret.shape, from: secret.from.clone() },
         granted: false,
     });
-    let texts = traced.flows.iter().enumerate().map(|(at, flow)| FlowFacts {
+    let texts = traced.flows.iter().enumerate().map(|(at, FlowSeen { flow, container })| FlowFacts {
         pointer: flow.pointer.clone(),
-        content: FlowContent::Text { from: flow.from.clone(), chars: flow.chars },
+        content: FlowContent::Text {
+            from: flow.from.clone(),
+            chars: flow.chars,
+            container: container.clone(),
+        },
         granted: answered.get(skip + at).is_some_and(|answer| answer.grant.is_some()),
     });
     secrets.chain(texts).collect()

@@ -9,6 +9,7 @@ mod audience;
 mod binding;
 mod checks;
 pub mod constraint;
+mod container;
 mod decide;
 #[cfg(test)]
 mod decide_tests;
@@ -50,7 +51,7 @@ pub use facts::{
 };
 pub use glob::Glob;
 pub use grant::{AskedAbout, GrantKey, Ledger, Offer, asked_about, destination_key, fetch_key};
-pub use history::{Content, Creates, History, Query, SecretSeen, Shown, Traced, TracedDestination};
+pub use history::{Content, Creates, FlowSeen, History, Query, SecretSeen, Shown, Traced, TracedDestination};
 pub use inquiry::{Answered, Answers, Around, Guard, Inquiry, links_read};
 pub use lasting::{LASTING_DAYS, Lasting, LastingGrant, MOST_DAYS, revoke_line};
 pub use layer::DESTROY_BUDGET;

@@ -267,11 +267,12 @@ fn flow_line(pointer: &str, content: &FlowContent) -> String {
             });
             format!("carries: what looks like a {shape}, in {}{read}", escaped(pointer, 64))
         }
-        FlowContent::Text { from, chars } => {
+        FlowContent::Text { from, chars, container } => {
+            let of = container.as_ref().map_or_else(String::new, |it| format!("{} of ", escaped(it, 100)));
             let tool =
                 from.tool.as_deref().map_or_else(|| "its listing".to_owned(), |tool| escaped(tool, 64));
             format!(
-                "carries: {chars} characters read from server `{}` ({tool}, call {}): \"{}\"",
+                "carries: {chars} characters read from {of}server `{}` ({tool}, call {}): \"{}\"",
                 escaped(&from.upstream, 64),
                 from.call,
                 escaped(&from.excerpt, EXCERPT)

@@ -96,7 +96,7 @@ fn sentence(reason: &Reason, contract: Contract) -> String {
                 format!("{contract}: argument `{}` carries what looks like a {shape}.", name(&flow.pointer))
             }
             FlowContent::Text { from, .. } => format!(
-                "{contract}: argument `{}` carries text read from another server ({}, call {}).",
+                "{contract}: argument `{}` carries text read elsewhere ({}, call {}).",
                 name(&flow.pointer),
                 name(&from.upstream),
                 from.call

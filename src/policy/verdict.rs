@@ -193,7 +193,7 @@ impl fmt::Display for Reason {
             Self::Amount { known: false } => f.write_str("the call carries no amount that could be judged"),
             Self::Flow(flow) => match &flow.content {
                 FlowContent::Secret { shape, .. } => write!(f, "argument {} carries a {shape}", flow.pointer),
-                FlowContent::Text { from, chars } => write!(
+                FlowContent::Text { from, chars, .. } => write!(
                     f,
                     "argument {} carries {chars} characters read from {} (call {})",
                     flow.pointer, from.upstream, from.call

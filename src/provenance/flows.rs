@@ -57,8 +57,9 @@ impl Engine {
         }
     }
 
-    /// Runs of 64 or more folded characters in the arguments that an upstream other than `to` showed, one for
-    /// each argument and upstream. What was sent to `to` before does not count.
+    /// Runs of 64 or more folded characters in the arguments that an upstream showed: one for each argument
+    /// and other upstream, and for each argument and call of `to` itself. What was sent to `to` before does
+    /// not count.
     pub fn flows(&self, arguments: &Value, to: &str) -> Vec<Flow> {
         let target = self.names.iter().position(|name| name == to).and_then(|at| u32::try_from(at).ok());
         let mut flows: Vec<Flow> = Vec::new();
@@ -95,16 +96,16 @@ impl Engine {
                     for (start, theirs, passage) in parts {
                         let order = order(block, u32::try_from(*start).unwrap_or(u32::MAX));
                         let Some((_, meta)) = self.record_at(order) else { continue };
-                        if Some(meta.upstream) == target {
-                            continue;
-                        }
                         let Some((run, place)) = grams::common(&ours, at, theirs) else { continue };
                         covered = covered.max(run.end);
                         let upstream = self.name_of(meta.upstream);
                         let chars = cut(&ours, run.clone()).chars().count().max(grams::SHORTEST);
-                        let same = flows
-                            .iter_mut()
-                            .find(|flow| flow.pointer == pointer && flow.from.upstream == upstream);
+                        let is_own = Some(meta.upstream) == target;
+                        let same = flows.iter_mut().find(|flow| {
+                            flow.pointer == pointer
+                                && flow.from.upstream == upstream
+                                && (!is_own || flow.from.call == meta.call)
+                        });
                         if let Some(flow) = same {
                             flow.chars = flow.chars.max(chars);
                             continue;

@@ -272,7 +272,8 @@ fn content_of_another_upstream_is_seen_to_leave() {
     let seen: Vec<(&str, &str, usize)> =
         found.iter().map(|f| (f.pointer.as_str(), f.from.upstream.as_str(), f.chars)).collect();
     assert_eq!(seen, [("/context", "mail", letter.len() + 1)]);
-    assert!(flow(&s, &shouted, "mail").is_empty());
+    // Within one upstream it is told too: whether it left its container is the policy's question.
+    assert_eq!(flow(&s, &shouted, "mail").first().map(|f| f.from.upstream.as_str()), Some("mail"));
     assert!(flow(&s, &json!({"context": "please tell nobody before Monday"}), "weather").is_empty());
     let coded = data_encoding::BASE64.encode(letter.as_bytes());
     assert_eq!(flow(&s, &json!({ "x": coded }), "weather").len(), 1);

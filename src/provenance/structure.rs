@@ -236,15 +236,12 @@ fn pairs(text: &str) -> Option<Structure> {
         }
         let value = cut(rest, equals + 1..rest.len());
         let quote = value.chars().next().filter(|c| matches!(c, '"' | '\''));
-        let (from, length, next) = match quote {
-            Some(quote) => {
-                let end = cut(value, 1..value.len()).find(quote)?;
-                (1, end, end + 2)
-            }
-            None => {
-                let end = value.find(|c: char| c.is_whitespace() || ",;&".contains(c)).unwrap_or(value.len());
-                (0, end, end)
-            }
+        let (from, length, next) = if let Some(quote) = quote {
+            let end = cut(value, 1..value.len()).find(quote)?;
+            (1, end, end + 2)
+        } else {
+            let end = value.find(|c: char| c.is_whitespace() || ",;&".contains(c)).unwrap_or(value.len());
+            (0, end, end)
         };
         let start = at + equals + 1;
         let scalar = cut(value, from..from + length);

@@ -119,7 +119,7 @@ impl Engine {
         }
         for (mut below, text) in inner {
             if below.key.is_empty() && structure::field_kind(&leaf.key).is_some() {
-                below.key = leaf.key.clone();
+                below.key.clone_from(&leaf.key);
             }
             below.chain = leaf.chain.iter().copied().chain([Decoding::Structure]).collect();
             below.path = format!("{} » {}", leaf.path, below.path);
