@@ -133,7 +133,7 @@ async fn serve(settings: Settings, policy: Policy) -> Result<(), Fault> {
     let (left, has_left) = oneshot::channel();
     let setting = SessionSetting {
         session: SessionId(1),
-        upstreams: upstreams.clone(),
+        upstreams: upstreams.iter().map(|(name, upstream)| (name.clone(), upstream.into())).collect(),
         catalog: Catalog::new(shelves),
         list_wait: settings.config.list_wait,
         max_message,

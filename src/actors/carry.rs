@@ -6,11 +6,11 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use actix::{Addr, Recipient};
+use actix::Recipient;
 use tracing::error;
 
 use super::messages::{CallOutcome, Gate, JudgeCall, Judgement, RecordOutput, Ticket};
-use super::upstream::{Call, Progress, UpstreamActor};
+use super::upstream::{Call, Progress};
 use crate::clock;
 use crate::mcp::{Forward, Offer, Outcome, Reply};
 
@@ -20,7 +20,7 @@ pub(super) struct Flight {
     pub(super) judge: JudgeCall,
     pub(super) forward: Forward,
     pub(super) offer: Offer,
-    pub(super) upstream: Addr<UpstreamActor>,
+    pub(super) upstream: Recipient<Call>,
     pub(super) progress: Option<Recipient<Progress>>,
     /// Set when the client gives the call up.
     pub(super) cancelled: Rc<Cell<bool>>,

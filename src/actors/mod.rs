@@ -11,6 +11,8 @@ pub mod gate;
 mod grants_file;
 mod holds;
 mod hook;
+#[cfg(test)]
+mod interleaving_tests;
 mod links;
 mod messages;
 pub mod pins;

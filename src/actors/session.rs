@@ -22,7 +22,7 @@ use super::messages::{
     Answer, CallNumber, Elicit, Gate, JudgeCall, LateAnswer, Patience, RecordRefusal, SessionId,
 };
 use super::pump::{Outlet, Pump, Pumped, Stream};
-use super::upstream::{Cancel, Progress, UpstreamActor, UpstreamChanged, Watch, tell};
+use super::upstream::{Cancel, Port, Progress, UpstreamChanged, Watch, tell};
 use crate::mcp::{
     Catalog, Forward, Frame, Lines, Offer, Reply, Said, Session, SessionCommand as Command,
     SessionEvent as Event, SessionTimer as Timer,
@@ -34,7 +34,7 @@ pub struct Setting {
     /// Its number.
     pub session: SessionId,
     /// The upstreams by name.
-    pub upstreams: BTreeMap<Arc<str>, Addr<UpstreamActor>>,
+    pub upstreams: BTreeMap<Arc<str>, Port>,
     /// Names and prefixes, in the order in which tools are listed.
     pub catalog: Catalog,
     /// How long lists wait for upstreams that are starting.
@@ -88,7 +88,7 @@ struct Open {
 pub struct SessionActor {
     id: SessionId,
     session: Session,
-    upstreams: BTreeMap<Arc<str>, Addr<UpstreamActor>>,
+    upstreams: BTreeMap<Arc<str>, Port>,
     gate: Rc<Gate>,
     stream: Stream,
     calls: BTreeMap<u64, Open>,
@@ -166,7 +166,7 @@ impl SessionActor {
         ctx: &mut Context<Self>,
     ) {
         let upstream = forward.tool.upstream.clone();
-        let Some(address) = self.upstreams.get(&upstream).cloned() else {
+        let Some(port) = self.upstreams.get(&upstream).map(|port| port.call.clone()) else {
             let reply = Reply::Broken("the tool belongs to no server".to_owned());
             return self.event(Event::Finished(call, reply), ctx);
         };
@@ -185,7 +185,7 @@ impl SessionActor {
         self.calls.insert(call, Open { upstream, cancelled: cancelled.clone() });
         let progress = has_token.then(|| me.clone().recipient());
         let flight =
-            Flight { gate: self.gate.clone(), judge, forward, offer, upstream: address, progress, cancelled };
+            Flight { gate: self.gate.clone(), judge, forward, offer, upstream: port, progress, cancelled };
         actix::spawn(async move {
             let reply = carry(flight).await;
             let _ = me.send(Finished { call, reply }).await;
@@ -196,7 +196,7 @@ impl SessionActor {
         let Some(open) = self.calls.remove(&call) else { return };
         open.cancelled.set(true);
         if let Some(upstream) = self.upstreams.get(&open.upstream) {
-            let request = upstream.send(Cancel { session: self.id, call: CallNumber(call), reason });
+            let request = upstream.cancel.send(Cancel { session: self.id, call: CallNumber(call), reason });
             actix::spawn(async move {
                 let _ = request.await;
             });
@@ -270,7 +270,7 @@ impl Actor for SessionActor {
     fn started(&mut self, ctx: &mut Self::Context) {
         ctx.set_mailbox_capacity(MAILBOX);
         for upstream in self.upstreams.values() {
-            let request = upstream.send(Watch(ctx.address().recipient()));
+            let request = upstream.watch.send(Watch(ctx.address().recipient()));
             actix::spawn(async move {
                 let _ = request.await;
             });

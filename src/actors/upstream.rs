@@ -85,6 +85,27 @@ pub struct Watch(pub Recipient<UpstreamChanged>);
 #[rtype(result = "()")]
 pub struct Stop;
 
+/// An upstream as a session sees it: the recipients of three messages.
+#[derive(Clone)]
+pub struct Port {
+    /// Sends calls.
+    pub call: Recipient<Call>,
+    /// Hears which calls were given up.
+    pub cancel: Recipient<Cancel>,
+    /// Tells how the upstream stands.
+    pub watch: Recipient<Watch>,
+}
+
+impl From<&Addr<UpstreamActor>> for Port {
+    fn from(upstream: &Addr<UpstreamActor>) -> Self {
+        Self {
+            call: upstream.clone().recipient(),
+            cancel: upstream.clone().recipient(),
+            watch: upstream.clone().recipient(),
+        }
+    }
+}
+
 #[derive(Message)]
 #[rtype(result = "()")]
 struct Fired(Timer, u64);
