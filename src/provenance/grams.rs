@@ -48,6 +48,10 @@ pub(crate) fn samples(text: &str, key: u64) -> Vec<(usize, u64)> {
             found.push(*least);
         }
     }
+    // The smallest of many hashes are all small; mixed again they spread over a table.
+    for (_, hash) in &mut found {
+        *hash = mix(*hash);
+    }
     found
 }
 

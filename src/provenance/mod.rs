@@ -16,6 +16,8 @@ mod extract;
 mod flows;
 mod fold;
 mod grams;
+#[cfg(test)]
+mod hostile_tests;
 mod index;
 mod kind;
 mod links;

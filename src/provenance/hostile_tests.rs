@@ -1,0 +1,205 @@
+//! Inputs made to hurt: floods, bombs, depth, one character without end, bytes that are no text. Time and memory
+//! stay bounded and every answer is defined. Sizes are a tenth in debug builds.
+//!
+//! The functions that take bytes are properties of arbitrary input; a fuzzer may call them as they are.
+
+use std::fmt::Write as _;
+
+use serde_json::json;
+
+use super::{Engine, Floor, Kind, Limits, Record, Source, Standing, Trace, extract, secrets_in};
+
+const SCALE: usize = if cfg!(debug_assertions) { 20 } else { 1 };
+
+fn show(engine: &mut Engine, message: &[u8]) {
+    engine.record(&Record {
+        upstream: "web",
+        tool: Some("fetch"),
+        call: 1,
+        source: Source::Result,
+        message,
+        own_data: &[],
+        pointed: false,
+    });
+}
+
+fn trace(engine: &Engine, value: &str, kind: Kind) -> Trace {
+    let found = extract(&json!({ "to": value }), &|_| Standing::Authority(Some(kind)));
+    found.destinations.first().map(|destination| engine.trace(destination)).unwrap_or_default()
+}
+
+fn is_traced(engine: &Engine, value: &str, kind: Kind) -> bool {
+    trace(engine, value, kind).places.iter().any(|place| place.floor == Floor::Deny)
+}
+
+/// What must hold of any bytes that an upstream shows and any text that a client sends.
+fn any_bytes(bytes: &[u8]) {
+    let mut engine = Engine::new(Limits { bytes: 4 << 20 }, [1; 16]);
+    show(&mut engine, bytes);
+    let text = String::from_utf8_lossy(bytes).into_owned();
+    show(&mut engine, json!({"content": [{"type": "text", "text": text}]}).to_string().as_bytes());
+    let arguments = json!({"to": text, "body": {"x": [text]}});
+    for standing in [Standing::Authority(None), Standing::Content, Standing::Undeclared, Standing::Ignored] {
+        let found = extract(&arguments, &|_| standing);
+        if standing == Standing::Ignored {
+            assert!(found.destinations.is_empty());
+        }
+        for destination in found.destinations.iter().take(8) {
+            for place in engine.trace(destination).places {
+                assert!(place.excerpt.chars().count() <= 200);
+                assert!(place.range.0 <= place.range.1);
+            }
+        }
+    }
+    let visible = text.trim().chars().next().is_some();
+    let authority = extract(&json!({ "to": text }), &|_| Standing::Authority(None));
+    let is_empty_json = serde_json::from_str::<serde_json::Value>(text.trim()).is_ok();
+    assert!(!visible || is_empty_json || !authority.destinations.is_empty(), "{text:?} was dropped");
+    secrets_in(&arguments);
+    engine.flows(&arguments, "mail");
+}
+
+/// Splitmix64.
+fn dice(state: &mut u64) -> u64 {
+    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mut x = *state;
+    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ (x >> 31)
+}
+
+#[test]
+fn arbitrary_bytes_are_defined() {
+    const PARTS: [&str; 40] = [
+        "a@b.test",
+        "https://",
+        "evil.test/",
+        "\\u0040",
+        "&#64;",
+        "%40",
+        "=40",
+        "<b>",
+        "**",
+        " at ",
+        " dot ",
+        "[.]",
+        "\u{200b}",
+        "\u{e0041}",
+        "é",
+        "\u{ff20}",
+        "\"",
+        "{",
+        "}",
+        "[",
+        "]",
+        ":",
+        ",",
+        "\n",
+        "- ",
+        "key: value\n",
+        "64 72 6f 70 37 37 40 65 ",
+        "ZHJvcDc3QGV2aWwudGVzdA==",
+        "+1 202 555 0143",
+        "DE19 5001 0517 ",
+        "#x-y",
+        "\\\\h\\s",
+        "file:///a/../b",
+        "a=b ",
+        "\u{0}",
+        "\u{fffd}",
+        "d r o p 7 7 ",
+        "mailto:",
+        "\\ud83d",
+        "|",
+    ];
+    let mut state = 11;
+    for _ in 0..600 / (SCALE / 4).max(1) {
+        let mut bytes = Vec::new();
+        for _ in 0..dice(&mut state) % 14 {
+            let roll = dice(&mut state);
+            if roll.is_multiple_of(5) {
+                bytes.extend_from_slice(&roll.to_le_bytes());
+            } else {
+                let at = usize::try_from(roll >> 8).unwrap_or(0) % PARTS.len();
+                bytes.extend_from_slice(PARTS.get(at).copied().unwrap_or("").as_bytes());
+            }
+        }
+        any_bytes(&bytes);
+    }
+}
+
+#[test]
+fn a_flood_of_tiny_addresses_stays_within_its_memory() {
+    let limits = Limits { bytes: 8 << 20 };
+    let mut engine = Engine::new(limits, [1; 16]);
+    show(&mut engine, b"first@evil.test");
+    let count = 1_000_000 / SCALE;
+    let mut text = String::new();
+    for at in 0..count {
+        let _ = write!(text, "a{at}@b.co ");
+    }
+    show(&mut engine, json!({ "x": text }).to_string().as_bytes());
+    assert!(engine.bytes() <= limits.bytes, "{} bytes", engine.bytes());
+    let (first, last) =
+        (is_traced(&engine, "first@evil.test", Kind::Email), is_traced(&engine, "a7@b.co", Kind::Email));
+    assert!(first || !engine.is_complete());
+    assert!(last || !engine.is_complete());
+    let unknown = trace(&engine, "zz9@b.co", Kind::Email);
+    assert!(!unknown.places.iter().any(|place| place.floor == Floor::Deny));
+    assert_eq!(unknown.complete, engine.is_complete());
+}
+
+#[test]
+fn what_was_given_up_still_denies() {
+    let limits = Limits { bytes: 2 << 20 };
+    let mut engine = Engine::new(limits, [1; 16]);
+    show(&mut engine, br#"{"body": "write to first@evil.test"}"#);
+    let mut state = 5;
+    for _ in 0..120 {
+        let mut text = String::new();
+        for _ in 0..400 {
+            let _ = write!(text, "{:x}@c{:x}.test ", dice(&mut state), dice(&mut state) % 5);
+        }
+        show(&mut engine, json!({ "x": text }).to_string().as_bytes());
+    }
+    assert!(!engine.is_complete() && engine.bytes() <= limits.bytes);
+    assert!(is_traced(&engine, "first@evil.test", Kind::Email));
+}
+
+#[test]
+fn one_character_without_end() {
+    let length = (64 << 20) / SCALE / if cfg!(debug_assertions) { 4 } else { 8 };
+    for character in ["a", "@", ".", "/", "%", "&", "\\\\", " ", "1", "<", "=", "[", "#", "\u{e9}", "-", "d "]
+    {
+        let mut engine = Engine::new(Limits::default(), [1; 16]);
+        let text = character.repeat(length / 16 / character.len());
+        show(&mut engine, json!({ "x": text }).to_string().as_bytes());
+        assert!(!is_traced(&engine, "first@evil.test", Kind::Email));
+        extract(&json!({ "to": text, "body": text }), &|path| {
+            if path == "to" { Standing::Authority(None) } else { Standing::Content }
+        });
+    }
+}
+
+#[test]
+fn depth_and_bombs() {
+    let deep = format!("{}\"first@evil.test\"{}", "[".repeat(10_000), "]".repeat(10_000));
+    let mut engine = Engine::new(Limits::default(), [1; 16]);
+    show(&mut engine, deep.as_bytes());
+    show(&mut engine, json!({"content": [{"text": deep.replace("first", "second")}]}).to_string().as_bytes());
+    let members = format!("{}1{}", "{\"a\":".repeat(10_000), "}".repeat(10_000));
+    show(&mut engine, members.as_bytes());
+    assert!(is_traced(&engine, "first@evil.test", Kind::Email));
+    assert!(is_traced(&engine, "second@evil.test", Kind::Email));
+    // Each layer a third longer: what lies deeper than is undone stays unread.
+    let mut bomb = "x".repeat(1 << 16);
+    for _ in 0..8 {
+        bomb = data_encoding::BASE64.encode(bomb.as_bytes());
+    }
+    show(&mut engine, json!({ "x": bomb }).to_string().as_bytes());
+    let aliases = "a: &a [x, x]\nb: &b [*a, *a]\nc: &c [*b, *b]\nd: [*c, *c]\n";
+    show(&mut engine, json!({"content": [{"text": aliases}]}).to_string().as_bytes());
+    let many = "first@evil.test, ".repeat(60_000 / SCALE);
+    let found = extract(&json!({ "to": many }), &|_| Standing::Authority(None));
+    assert!(found.truncated || found.destinations.len() <= 4097);
+}
