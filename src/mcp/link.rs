@@ -369,7 +369,9 @@ impl Link {
 
     fn notification(&mut self, now: Duration, method: &[u8], params: Option<Bytes>, out: &mut Vec<Command>) {
         match (method, params) {
-            (b"notifications/tools/list_changed", _) if self.phase == Phase::Ready => {
+            (b"notifications/tools/list_changed", _)
+                if matches!(self.phase, Phase::Listing | Phase::Ready) =>
+            {
                 let is_walking = self.walk.is_some();
                 if let Some(after) = self.pace.notified(now, is_walking) {
                     out.push(Command::Timer(Timer::List, after));

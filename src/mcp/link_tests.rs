@@ -249,6 +249,18 @@ fn list_changed_is_quiet_when_nothing_changed() {
 }
 
 #[test]
+fn a_change_announced_during_the_first_listing_is_looked_at() {
+    let mut up = Upstream::new();
+    up.event(Event::Opened);
+    up.line(
+        r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}}}}"#,
+    );
+    assert_eq!(up.line(r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#), [""; 0]);
+    let listed = up.line(&format!(r#"{{"jsonrpc":"2.0","id":2,"result":{{"tools":{ONE}}}}}"#));
+    assert_eq!(listed, [r#"listed ["up__t"]"#, "Timer(List, 1s)"]);
+}
+
+#[test]
 fn a_process_that_is_not_ready_in_time_is_ended() {
     let mut up = Upstream::new();
     assert_eq!(up.event(Event::Opened)[1], "Timer(Start, 60s)");
