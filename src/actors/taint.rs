@@ -95,10 +95,22 @@ enum Work {
 }
 
 /// Feeds the indexing thread.
+///
+/// What is noted is held here for a moment and handed over in one piece, because waking the thread for
+/// every note would cost the reply path more than the note itself. A question hands over at once what
+/// stands before it, so the order in which the thread sees everything is that of the mailbox.
 pub struct TaintActor {
-    queue: mpsc::Sender<Work>,
+    queue: mpsc::Sender<Vec<Work>>,
     backlog: Arc<AtomicUsize>,
+    held: Vec<Work>,
+    handover: Option<SpawnHandle>,
+    /// Whether the thread was found gone.
+    lost: bool,
 }
+
+/// How long and how much is held.
+const HELD_FOR: Duration = Duration::from_millis(2);
+const HELD: usize = 64;
 
 impl TaintActor {
     /// Starts the indexing thread.
@@ -114,11 +126,43 @@ impl TaintActor {
         let left = Arc::clone(&backlog);
         std::thread::Builder::new().name("provenance".to_owned()).spawn(move || {
             let mut history = History::new(limits, key);
-            while let Ok(work) = work.recv() {
-                step(&mut history, work, &left);
+            while let Ok(piece) = work.recv() {
+                for work in piece {
+                    step(&mut history, work, &left);
+                }
             }
         })?;
-        Ok(Self { queue, backlog })
+        Ok(Self { queue, backlog, held: Vec::new(), handover: None, lost: false })
+    }
+
+    /// Holds a note; it is handed over soon.
+    fn note(&mut self, work: Work, ctx: &mut Context<Self>) -> Result<(), TaintLost> {
+        self.held.push(work);
+        if self.held.len() >= HELD {
+            return self.hand_over();
+        }
+        if self.handover.is_none() {
+            self.handover = Some(ctx.run_later(HELD_FOR, |actor, _| {
+                actor.handover = None;
+                // FAIL CLOSED: a thread that is gone is remembered, and every later note says so.
+                let _ = actor.hand_over();
+            }));
+        }
+        if self.lost { Err(TaintLost) } else { Ok(()) }
+    }
+
+    /// Asks something; everything noted before goes first.
+    fn ask(&mut self, work: Work) -> Result<(), TaintLost> {
+        self.held.push(work);
+        self.hand_over()
+    }
+
+    fn hand_over(&mut self) -> Result<(), TaintLost> {
+        let held = std::mem::take(&mut self.held);
+        if !held.is_empty() && self.queue.send(held).is_err() {
+            self.lost = true;
+        }
+        if self.lost { Err(TaintLost) } else { Ok(()) }
     }
 }
 
@@ -165,17 +209,17 @@ impl Actor for TaintActor {
 impl Handler<NoteSent> for TaintActor {
     type Result = Result<(), TaintLost>;
 
-    fn handle(&mut self, msg: NoteSent, _: &mut Self::Context) -> Self::Result {
-        self.queue.send(Work::Sent(msg)).map_err(|_| TaintLost)
+    fn handle(&mut self, msg: NoteSent, ctx: &mut Self::Context) -> Self::Result {
+        self.note(Work::Sent(msg), ctx)
     }
 }
 
 impl Handler<NoteShown> for TaintActor {
     type Result = ResponseFuture<Result<(), TaintLost>>;
 
-    fn handle(&mut self, msg: NoteShown, _: &mut Self::Context) -> Self::Result {
+    fn handle(&mut self, msg: NoteShown, ctx: &mut Self::Context) -> Self::Result {
         let waiting = self.backlog.fetch_add(msg.message.len(), Ordering::Relaxed);
-        let sent = self.queue.send(Work::Shown(Box::new(msg))).map_err(|_| TaintLost);
+        let sent = self.note(Work::Shown(Box::new(msg)), ctx);
         let backlog = Arc::clone(&self.backlog);
         Box::pin(async move {
             if sent.is_ok() && waiting > BACKLOG {
@@ -198,9 +242,9 @@ impl Handler<NotePrompt> for TaintActor {
 
     fn handle(&mut self, msg: NotePrompt, _: &mut Self::Context) -> Self::Result {
         let (reply, done) = oneshot::channel();
-        let sent = self.queue.send(Work::Prompt(msg, reply));
+        let sent = self.ask(Work::Prompt(msg, reply));
         Box::pin(async move {
-            sent.map_err(|_| TaintLost)?;
+            sent?;
             done.await.map_err(|_| TaintLost)
         })
     }
@@ -211,9 +255,9 @@ impl Handler<TraceCall> for TaintActor {
 
     fn handle(&mut self, msg: TraceCall, _: &mut Self::Context) -> Self::Result {
         let (reply, answer) = oneshot::channel();
-        let sent = self.queue.send(Work::Trace(Box::new(msg), reply));
+        let sent = self.ask(Work::Trace(Box::new(msg), reply));
         Box::pin(async move {
-            sent.map_err(|_| TaintLost)?;
+            sent?;
             answer.await.map_err(|_| TaintLost)
         })
     }

@@ -31,7 +31,8 @@ pub struct AppendVerdict {
     pub flush: Flush,
 }
 
-/// Append an outcome. Its loss is reported, and refuses nothing: the call is over.
+/// Append an outcome, within a few milliseconds. Its loss is reported, and refuses nothing: the call is
+/// over.
 #[derive(Debug, Message)]
 #[rtype(result = "Result<(), AuditError>")]
 pub struct AppendOutcome {
@@ -70,7 +71,14 @@ pub struct AuditActor {
     flusher: mpsc::Sender<Option<Flushed>>,
     /// Whether lines were written since the last flush.
     dirty: bool,
+    /// Outcomes that are written with the next verdict, or soon.
+    held: Vec<String>,
+    handover: Option<SpawnHandle>,
 }
+
+/// How long and how many outcomes are held.
+const HELD_FOR: Duration = Duration::from_millis(5);
+const HELD: usize = 64;
 
 impl AuditActor {
     /// Opens the log and starts its flushing thread.
@@ -85,12 +93,12 @@ impl AuditActor {
         std::thread::Builder::new()
             .name("audit-flush".to_owned())
             .spawn(move || flush_loop(&handle, &requests))?;
-        Ok(Self { file, flusher, dirty: false })
+        Ok(Self { file, flusher, dirty: false, held: Vec::new(), handover: None })
     }
 
     /// Appends, trying again while another process holds the lock.
-    fn append(&mut self, open: String, tries: u32) -> ResponseActFuture<Self, Result<(), AuditError>> {
-        match self.file.append(&open) {
+    fn append(&mut self, open: Vec<String>, tries: u32) -> ResponseActFuture<Self, Result<(), AuditError>> {
+        match self.file.append_all(&open) {
             Ok(Appended::Done) => {
                 self.dirty = true;
                 Box::pin(fut::ready(Ok(())))
@@ -102,6 +110,35 @@ impl AuditActor {
             ),
             Ok(Appended::Locked) => Box::pin(fut::ready(Err(AuditError::Locked))),
             Err(error) => Box::pin(fut::ready(Err(error.into()))),
+        }
+    }
+
+    /// Writes the outcomes that are held.
+    fn write_held(&mut self, ctx: &mut Context<Self>) {
+        let held = std::mem::take(&mut self.held);
+        if held.is_empty() {
+            return;
+        }
+        let count = held.len();
+        ctx.spawn(self.append(held, 0).map(move |written, _, _| report(count, &written)));
+    }
+}
+
+/// Tells the operator of outcomes that were not written.
+fn report(count: usize, written: &Result<(), AuditError>) {
+    if let Err(error) = written {
+        tracing::error!("{count} outcomes are missing in the audit log: {error}");
+    }
+}
+
+impl Drop for AuditActor {
+    /// The end of the process is no reason to lose what is held.
+    fn drop(&mut self) {
+        for _ in 0..RETRIES {
+            if self.held.is_empty() || !matches!(self.file.append_all(&self.held), Ok(Appended::Locked)) {
+                return;
+            }
+            std::thread::yield_now();
         }
     }
 }
@@ -142,7 +179,16 @@ impl Handler<AppendVerdict> for AuditActor {
     type Result = ResponseActFuture<Self, Result<(), AuditError>>;
 
     fn handle(&mut self, msg: AppendVerdict, _: &mut Self::Context) -> Self::Result {
-        let appended = self.append(msg.open, 0);
+        let held = self.held.len();
+        let mut lines = std::mem::take(&mut self.held);
+        lines.push(msg.open);
+        let appended = self.append(lines, 0).map(move |written, _, _| {
+            if held > 0 {
+                report(held, &written);
+            }
+            written
+        });
+        let appended: ResponseActFuture<Self, Result<(), AuditError>> = Box::pin(appended);
         if msg.flush == Flush::Later {
             return appended;
         }
@@ -162,9 +208,19 @@ impl Handler<AppendVerdict> for AuditActor {
 }
 
 impl Handler<AppendOutcome> for AuditActor {
-    type Result = ResponseActFuture<Self, Result<(), AuditError>>;
+    type Result = Result<(), AuditError>;
 
-    fn handle(&mut self, msg: AppendOutcome, _: &mut Self::Context) -> Self::Result {
-        self.append(msg.open, 0)
+    /// ORDER: a verdict is in the file before its call goes out; an outcome may be there a moment later.
+    fn handle(&mut self, msg: AppendOutcome, ctx: &mut Self::Context) -> Self::Result {
+        self.held.push(msg.open);
+        if self.held.len() >= HELD {
+            self.write_held(ctx);
+        } else if self.handover.is_none() {
+            self.handover = Some(ctx.run_later(HELD_FOR, |actor, ctx| {
+                actor.handover = None;
+                actor.write_held(ctx);
+            }));
+        }
+        Ok(())
     }
 }

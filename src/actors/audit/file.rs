@@ -61,6 +61,15 @@ impl AuditFile {
     ///
     /// The line could not be written whole; a part of it that was written is taken back.
     pub fn append(&mut self, open: &str) -> io::Result<Appended> {
+        self.append_all(&[open])
+    }
+
+    /// Appends several under one lock and in one write: all of them or none.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::append`].
+    pub fn append_all(&mut self, open: &[impl AsRef<str>]) -> io::Result<Appended> {
         if !self.lock()? {
             return Ok(Appended::Locked);
         }
@@ -69,20 +78,26 @@ impl AuditFile {
         result.map(|()| Appended::Done)
     }
 
-    fn append_locked(&mut self, open: &str) -> io::Result<()> {
+    fn append_locked(&mut self, open: &[impl AsRef<str>]) -> io::Result<()> {
         let len = self.file.metadata()?.len();
         if len != self.known_len {
             self.prev = self.last_hash(len)?;
         }
-        let (line, hash) = seal(open, &self.prev);
-        if let Err(error) = self.file.write_all(line.as_bytes()) {
+        let mut lines = String::new();
+        let mut prev = self.prev.clone();
+        for open in open {
+            let (line, hash) = seal(open.as_ref(), &prev);
+            lines.push_str(&line);
+            prev = hash;
+        }
+        if let Err(error) = self.file.write_all(lines.as_bytes()) {
             // Half a line would break the chain for everybody: take it back.
             self.file.set_len(len)?;
             self.known_len = u64::MAX;
             return Err(error);
         }
-        self.known_len = len + line.len() as u64;
-        self.prev = hash;
+        self.known_len = len + lines.len() as u64;
+        self.prev = prev;
         Ok(())
     }
 
