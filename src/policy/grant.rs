@@ -180,8 +180,13 @@ impl Ledger {
     }
 
     /// Remembers a refusal; `prompt` is how many prompts the user had typed by then.
+    ///
+    /// A no to a question about several destinations does not say which of them was meant, so it is
+    /// remembered for this very call only.
     pub fn refuse(&mut self, session: u64, effect: Effect, keys: &[GrantKey], prompt: u64) {
-        for key in keys {
+        let (calls, others): (Vec<_>, Vec<_>) = keys.iter().partition(|key| matches!(key, GrantKey::Call(_)));
+        let meant = if others.len() == 1 { others } else { Vec::new() };
+        for key in calls.into_iter().chain(meant) {
             if self.refused.len() < KEPT {
                 self.refused.insert((session, effect, key.clone()), prompt);
             }

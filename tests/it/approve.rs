@@ -53,9 +53,8 @@ fn stdout(output: &Output) -> String {
 
 /// A command of ours on a terminal.
 fn terminal(stage: &Stage, arguments: &[&str]) -> Terminal {
-    let state = stage.state();
     Terminal::start(arguments, |command| {
-        command.arg("--state").arg(state).env("USER", "ana");
+        command.arg("--state").arg(stage.state()).env("USER", "ana");
     })
 }
 
