@@ -6,6 +6,7 @@
 
 mod control;
 mod gate;
+mod survey;
 
 use std::collections::BTreeMap;
 use std::io;
@@ -25,6 +26,9 @@ use crate::config::{Config, InheritEnv, UpstreamConfig, log_file, log_folder};
 use crate::mcp::{Catalog, Terms};
 use crate::policy::Policy;
 use crate::transport::{Guardian, Inherit, Launch, stdin, stdout};
+
+pub use gate::{guard, working_folder};
+pub use survey::{Surveyed, survey};
 
 /// What `bouncer run` is told.
 #[derive(Debug, Clone)]

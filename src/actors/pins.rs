@@ -151,6 +151,11 @@ impl PinFile {
         std::fs::rename(&fresh, &self.path)
     }
 
+    /// The fault of a lock that stays held.
+    pub fn locked(&self) -> PinFault {
+        PinFault::Locked(self.path.clone())
+    }
+
     fn io(&self, cause: io::Error) -> PinFault {
         PinFault::Io { path: self.path.clone(), cause }
     }
@@ -228,7 +233,7 @@ impl Pins {
             }
             tokio::time::sleep(RETRY).await;
         }
-        Err(PinFault::Locked(self.file.path.clone()))
+        Err(self.file.locked())
     }
 }
 

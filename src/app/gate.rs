@@ -18,7 +18,7 @@ use crate::actors::taint::{NotePrompt, TaintActor};
 use crate::actors::{Gate, GrantsFile, UserPrompt, relay_prompts};
 use crate::clock;
 use crate::config::UpstreamConfig;
-use crate::policy::{Guard, Locality, Policy, UpstreamIdentity};
+use crate::policy::{Guard, Policy};
 use crate::provenance::Limits;
 use crate::transport::PromptSocket;
 
@@ -61,10 +61,7 @@ pub(super) fn start(settings: &Settings, policy: Policy) -> Result<Running, Faul
         GateSettings {
             policy,
             pins: Pins::new(&settings.state, config.pins),
-            guard: Guard {
-                own: protected(settings, &audit_path),
-                home: std::env::var("HOME").or_else(|_| std::env::var("USERPROFILE")).ok(),
-            },
+            guard: guard(settings),
             upstreams,
             process: format!("{:x}-{}", clock::unix_millis(), std::process::id()),
             since: None,
@@ -81,10 +78,25 @@ pub(super) fn start(settings: &Settings, policy: Policy) -> Result<Running, Faul
     Ok(Running { gate, approval, _socket: socket })
 }
 
+/// What no call may change with these settings.
+pub fn guard(settings: &Settings) -> Guard {
+    Guard {
+        own: protected(settings),
+        home: std::env::var("HOME").or_else(|_| std::env::var("USERPROFILE")).ok(),
+    }
+}
+
+/// The folder that relative paths of an upstream start in, where it is known.
+pub fn working_folder(upstream: &UpstreamConfig) -> Option<String> {
+    let cwd = upstream.cwd.clone().or_else(|| std::env::current_dir().ok());
+    cwd.and_then(|cwd| cwd.to_str().map(str::to_owned))
+}
+
 /// The files that no call may change: our state, and what was loaded.
-fn protected(settings: &Settings, audit: &Path) -> Vec<String> {
+fn protected(settings: &Settings) -> Vec<String> {
     let config = &settings.config;
-    let files = [&settings.state, audit, &config.file].into_iter();
+    let audit = settings.audit_file();
+    let files = [&settings.state, &audit, &config.file].into_iter();
     let loaded = settings.policy_files.iter().map(PathBuf::as_path);
     files
         .map(AsRef::as_ref)
@@ -95,18 +107,7 @@ fn protected(settings: &Settings, audit: &Path) -> Vec<String> {
 }
 
 fn facts(upstream: &UpstreamConfig) -> UpstreamFacts {
-    let cwd = upstream.cwd.clone().or_else(|| std::env::current_dir().ok());
-    UpstreamFacts {
-        identity: UpstreamIdentity {
-            name: upstream.name.clone(),
-            command: upstream.command.clone(),
-            args: upstream.args.clone(),
-            host: None,
-            pack: upstream.pack.clone(),
-            local: if upstream.local { Locality::Local } else { Locality::Elsewhere },
-        },
-        cwd: cwd.and_then(|cwd| cwd.to_str().map(str::to_owned)),
-    }
+    UpstreamFacts { identity: upstream.identity(), cwd: working_folder(upstream) }
 }
 
 /// Hears the user's prompts. Without the socket nothing counts as typed, which only ever asks more.

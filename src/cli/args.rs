@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 use super::approve::ApproveArgs;
+use super::check::CheckArgs;
 use super::grants::GrantsArgs;
 use super::init::InitArgs;
 use super::logs::LogsArgs;
@@ -31,6 +32,12 @@ pub(super) enum Command {
     ///
     /// Clients start this themselves. Example: `bouncer run --config bouncer.yaml`.
     Run(RunArgs),
+    /// Start every server once, and show what Bouncer would do with each of its tools.
+    ///
+    /// Examples: `bouncer check --config bouncer.yaml`; `bouncer check --config bouncer.yaml --call
+    /// mail.send_email --args '{"to": "ana@corp.example"}' --context page.txt`; `bouncer check --config
+    /// bouncer.yaml --accept mail`. Ends with exit code 4 when something needs a decision.
+    Check(CheckArgs),
     /// See it work: a hijacked agent in front of the real proxy, in a minute, with nothing prepared.
     Demo,
     /// One of the small servers of the demo, on stdin and stdout.

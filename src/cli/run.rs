@@ -18,7 +18,7 @@ use crate::transport;
 
 /// Serves one client until it leaves.
 pub(super) fn run(args: RunArgs, errors: &mut dyn Write) -> Exit {
-    start_log();
+    start_log("warn");
     let config = match config::load(&args.config, &|name| env::var(name).ok()) {
         Ok(config) => config,
         Err(problems) => {
@@ -71,9 +71,9 @@ pub(super) fn run(args: RunArgs, errors: &mut dyn Write) -> Exit {
     }
 }
 
-/// Logs go to stderr, plain, at the level of `BOUNCER_LOG` or from warnings on.
-fn start_log() {
-    let filter = EnvFilter::try_from_env("BOUNCER_LOG").unwrap_or_else(|_| EnvFilter::new("warn"));
+/// Logs go to stderr, plain, at the level of `BOUNCER_LOG` or this one.
+pub(super) fn start_log(level: &str) {
+    let filter = EnvFilter::try_from_env("BOUNCER_LOG").unwrap_or_else(|_| EnvFilter::new(level));
     let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(false);
     // A second log in one process (a test) is no fault.
     let _ = log.with_target(false).try_init();

@@ -6,7 +6,7 @@
 //! keys is no drift, and of descriptions only what `prose.rs` leaves. A tool that is missing is no drift:
 //! servers list by what the client can do.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -144,13 +144,16 @@ pub struct ServerPin {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     instructions: Option<Pinned>,
     tools: BTreeMap<String, Pin>,
+    /// The tools that a person looked at and accepted as they are pinned.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    accepted: BTreeSet<String>,
 }
 
 impl ServerPin {
     /// The pin of a listing: the server's instructions, and its tools by name.
     pub fn new(instructions: Option<&str>, tools: BTreeMap<String, Pin>) -> Self {
         let pinned = |text: &str| Pinned::new(&Value::String(text.to_owned()), Reading::Prose);
-        Self { instructions: instructions.map(pinned), tools }
+        Self { instructions: instructions.map(pinned), tools, accepted: BTreeSet::new() }
     }
 
     /// The tools of `later` that are not what was pinned, with all that differs. Empty without drift.
@@ -184,13 +187,22 @@ impl ServerPin {
     /// stays pinned.
     pub fn accept(&mut self, later: &Self, tool: Option<&str>) {
         if let Some(name) = tool {
-            self.tools.extend(later.tools.get(name).map(|pin| (name.to_owned(), pin.clone())));
+            if let Some(pin) = later.tools.get(name) {
+                self.tools.insert(name.to_owned(), pin.clone());
+                self.accepted.insert(name.to_owned());
+            }
             return;
         }
         self.tools.extend(later.tools.clone());
+        self.accepted.extend(later.tools.keys().cloned());
         if later.instructions.is_some() {
             self.instructions.clone_from(&later.instructions);
         }
+    }
+
+    /// Whether a person accepted this tool as it is pinned.
+    pub fn is_accepted(&self, tool: &str) -> bool {
+        self.accepted.contains(tool)
     }
 
     /// The pin of a tool.

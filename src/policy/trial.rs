@@ -2,7 +2,7 @@
 //! policies, and the vectors judge calls with.
 //!
 //! It gathers with the same [`Inquiry`] and decides with the same [`decide`] as the running proxy; only
-//! who is asked differs. Nothing is forwarded, and symbolic links are not followed.
+//! who is asked differs. Nothing is forwarded, and the disk is looked at only where the caller says how.
 
 use std::collections::BTreeMap;
 
@@ -31,6 +31,16 @@ pub struct Trial {
     ledger: Ledger,
     used: BTreeMap<(String, String), u64>,
     calls: u64,
+    disk: Option<Disk>,
+    drifted: BTreeMap<(String, String), Vec<&'static str>>,
+}
+
+/// The local disk as a trial sees it.
+pub struct Disk {
+    /// The folders that relative paths start in, by upstream.
+    pub folders: BTreeMap<String, String>,
+    /// Where opening a path would lead once symbolic links are followed.
+    pub follow: fn(&str) -> Option<String>,
 }
 
 /// What a trial says of a call.
@@ -55,7 +65,14 @@ impl Trial {
             ledger: Ledger::default(),
             used: BTreeMap::new(),
             calls: 0,
+            disk: None,
+            drifted: BTreeMap::new(),
         }
+    }
+
+    /// Lets paths be judged by where they lead on this machine.
+    pub fn on(&mut self, disk: Disk) {
+        self.disk = Some(disk);
     }
 
     /// An upstream lists its tools.
@@ -64,6 +81,11 @@ impl Trial {
             let policy = self.policy.tool_policy(upstream, tool);
             self.tools.insert((upstream.name.clone(), tool.name.clone()), policy);
         }
+    }
+
+    /// A listed tool is not what was pinned: its calls are refused.
+    pub fn withhold(&mut self, upstream: &str, tool: &str, changes: Vec<&'static str>) {
+        self.drifted.insert((upstream.to_owned(), tool.to_owned()), changes);
     }
 
     /// The policy of a listed tool.
@@ -118,10 +140,12 @@ impl Trial {
         self.calls += 1;
         let call = self.calls;
         let key = (upstream.to_owned(), tool.to_owned());
-        let pin = match (self.policy.refusal(), self.tools.contains_key(&key)) {
-            (Some(why), _) => PinState::NoPolicy(why.to_owned()),
-            (None, false) => PinState::Unlisted,
-            (None, true) => PinState::Known,
+        let drifted = self.drifted.get(&key);
+        let pin = match (self.policy.refusal(), self.tools.contains_key(&key), drifted) {
+            (Some(why), ..) => PinState::NoPolicy(why.to_owned()),
+            (None, false, _) => PinState::Unlisted,
+            (None, true, Some(changes)) => PinState::Drifted(changes.clone()),
+            (None, true, None) => PinState::Known,
         };
         let Some(policy) = self.tools.get(&key).filter(|_| pin == PinState::Known).cloned() else {
             let facts = Facts::of_pin(pin);
@@ -156,7 +180,15 @@ impl Trial {
     fn facts(&self, policy: &ToolPolicy, upstream: &str, arguments: &Value, budget: BudgetState) -> Facts {
         let inquiry = Inquiry::of(policy, upstream, arguments);
         let traced = inquiry.query.as_ref().map(|query| self.history.trace(query, arguments));
-        let around = Around { guard: &self.guard, cwd: None, resolved: &BTreeMap::new() };
+        let disk = self.disk.as_ref();
+        let cwd = disk.and_then(|disk| disk.folders.get(upstream)).map(String::as_str);
+        let resolved: BTreeMap<String, String> = disk
+            .map(|disk| {
+                let paths = inquiry.paths(policy, arguments, &self.guard, cwd);
+                paths.into_iter().filter_map(|path| (disk.follow)(&path).map(|real| (path, real))).collect()
+            })
+            .unwrap_or_default();
+        let around = Around { guard: &self.guard, cwd, resolved: &resolved };
         let constraints = inquiry.constraints(policy, arguments, around, traced.as_ref());
         let destinations = traced
             .as_ref()

@@ -13,6 +13,7 @@
 )]
 
 mod approve;
+mod check;
 mod configs;
 mod demo;
 mod documents;

@@ -147,6 +147,25 @@ impl Stage {
         })
     }
 
+    /// Runs a command of the program over this stage's config, policy and state until it ends.
+    pub(crate) fn command(&self, arguments: &[&str]) -> std::process::Output {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_bouncer"));
+        command.args(self.arguments(arguments)).envs(self.env.clone()).current_dir(self.path());
+        command.stdin(std::process::Stdio::null()).output().expect("the program ends")
+    }
+
+    /// The arguments of a command with those that name this stage's files.
+    pub(crate) fn arguments(&self, arguments: &[&str]) -> Vec<String> {
+        let text = |path: &Path| path.to_str().expect("an ordinary path").to_owned();
+        let mut all: Vec<String> = arguments.iter().map(|&argument| argument.to_owned()).collect();
+        for (name, path) in
+            [("--config", &self.config), ("--policy", &self.policy), ("--state", &self.state())]
+        {
+            all.extend([name.to_owned(), text(path)]);
+        }
+        all
+    }
+
     /// Starts it and does the handshake of a client that can show questions.
     pub(crate) fn client(&self) -> Client {
         self.client_with(&json!({"elicitation": {}}))
