@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::stage::Stage;
+use crate::stage::{Options, Stage};
 
 /// An upstream whose tools answer with the upstream's and the tool's name.
 fn naming(upstream: &str, tools: &[&str]) -> Value {
@@ -17,7 +17,10 @@ fn naming(upstream: &str, tools: &[&str]) -> Value {
 /// said on stderr that names collide.
 fn routes(upstreams: &[(&str, &[&str])], count: usize) -> Option<Vec<(String, String)>> {
     let scripts: Vec<_> = upstreams.iter().map(|(name, tools)| (*name, naming(name, tools))).collect();
-    let stage = Stage::new(&scripts)?;
+    // What the tools do is not what this is about, and some of these names speak of destruction.
+    let options =
+        Options { policy: Some("tools: {\"*\": {effect: read}}\n".to_owned()), ..Options::default() };
+    let stage = Stage::with(&scripts, options)?;
     let mut client = stage.client();
     loop {
         let names = client.tools(&[]);

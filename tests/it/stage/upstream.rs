@@ -25,6 +25,8 @@ pub(crate) enum Event {
     Got(String),
     /// A step reported that it was reached.
     Step,
+    /// Everything before the mark with this number has been reported.
+    Mark(u64),
     /// Its input ended.
     Eof,
     /// The process, and all that it left running, are gone.
@@ -39,6 +41,7 @@ pub(crate) struct Upstream {
     events: Receiver<Event>,
     links: Arc<Mutex<Vec<UnixStream>>>,
     seen: Vec<Event>,
+    marks: u64,
 }
 
 impl Upstream {
@@ -58,7 +61,7 @@ impl Upstream {
                 std::thread::spawn(move || listen(link, &sender));
             }
         });
-        Self { name: name.to_owned(), script: path, socket, events, links, seen: Vec::new() }
+        Self { name: name.to_owned(), script: path, socket, events, links, seen: Vec::new(), marks: 0 }
     }
 
     /// The entry for an `mcpServers` map.
@@ -93,20 +96,40 @@ impl Upstream {
 
     /// The pid of the child that it started before its first line was read.
     pub(crate) fn child(&mut self) -> Value {
-        self.seen.extend(self.events.try_iter());
+        self.settle();
         let child = |event: &Event| if let Event::Child(pid) = event { Some(pid.clone()) } else { None };
         self.seen.iter().find_map(child).expect("it has a child")
     }
 
+    /// Waits until everything that it has done up to now is reported.
+    fn settle(&mut self) {
+        self.seen.extend(self.events.try_iter());
+        let gone = self.seen.iter().filter(|event| matches!(event, Event::Gone)).count();
+        self.marks += 1;
+        let command = format!("{}\n", json!({"mark": self.marks}));
+        {
+            let mut links = self.links.lock().expect("no poison");
+            let count = links.len();
+            let Some(link) = links.last_mut().filter(|_| gone < count) else { return };
+            // One that is about to be reported gone takes no mark.
+            let _ = link.write_all(command.as_bytes());
+        }
+        let mark = self.marks;
+        self.wait("its report of a mark", |event| {
+            (matches!(event, Event::Mark(number) if *number == mark) || matches!(event, Event::Gone))
+                .then_some(())
+        });
+    }
+
     /// Every message it got up to now, in order.
     pub(crate) fn messages(&mut self) -> Vec<Value> {
-        self.seen.extend(self.events.try_iter());
+        self.settle();
         self.seen.iter().filter_map(message).collect()
     }
 
     /// The raw lines it got up to now, in order.
     pub(crate) fn lines(&mut self) -> Vec<String> {
-        self.seen.extend(self.events.try_iter());
+        self.settle();
         let line = |event: &Event| if let Event::Got(line) = event { Some(line.clone()) } else { None };
         self.seen.iter().filter_map(line).collect()
     }
@@ -143,6 +166,7 @@ fn listen(link: UnixStream, sender: &Sender<Event>) {
             Some("start") => Event::Started(report),
             Some("child") => Event::Child(report["child"].clone()),
             Some("got") => Event::Got(report["line"].as_str().unwrap_or_default().to_owned()),
+            Some("mark") => Event::Mark(report["mark"].as_u64().expect("a number")),
             Some("step") => Event::Step,
             _ => Event::Eof,
         };
