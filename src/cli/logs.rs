@@ -8,7 +8,6 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use crate::config::{log_file, log_folder, state_folder};
-use crate::provenance::mask_secrets;
 
 use super::Exit;
 use super::show;
@@ -55,7 +54,7 @@ pub(super) fn logs(args: &LogsArgs, out: &mut dyn Write, err: &mut dyn Write) ->
     };
     let rows: Vec<&str> = text.lines().collect();
     for row in rows.iter().skip(rows.len().saturating_sub(args.lines)) {
-        let _ = writeln!(out, "{}", show::line(&mask_secrets(&row.replace('\t', "    "))));
+        let _ = writeln!(out, "{}", show::masked(row));
     }
     let _ = out.flush();
     Exit::Done

@@ -62,7 +62,7 @@ pub(super) fn diff(out: &mut dyn Write, name: &str, before: &str, after: &str) {
 }
 
 /// One line of a config: the values of secret-like names and whatever looks like a secret are masked.
-fn masked(row: &str) -> String {
+pub(super) fn masked(row: &str) -> String {
     let row = row.trim_end_matches('\r').replace('\t', "  ");
     let row = mask_secrets(&row);
     let mut shown = String::new();
@@ -83,6 +83,14 @@ fn masked(row: &str) -> String {
         {
             let _ = write!(shown, "{}{quote}[masked]", value.get(..gap).unwrap_or_default());
             rest = value.get(gap + 1 + length..).unwrap_or_default();
+        } else if quote.is_none() && secret_key(name.trim_matches(['"', '\''])) {
+            // `NAME: value` inside a string, as headers stand among arguments.
+            let length = value.find(['"', '\'']).unwrap_or(value.len());
+            let secret = value.get(gap..length).unwrap_or_default();
+            if !secret.trim_matches(['{', '[', '}', ']', ',', ' ']).is_empty() {
+                let _ = write!(shown, "{}[masked]", value.get(..gap).unwrap_or_default());
+                rest = value.get(length..).unwrap_or_default();
+            }
         }
     }
     shown.push_str(rest);
@@ -103,6 +111,8 @@ mod tests {
                 "123abcDEF456",
                 "Authorization",
             ),
+            (r#"- "args": ["--header", "Authorization: Bearer sk-short-1", "next"]"#, "sk-short-1", "next"),
+            (r#"- "env": {"TOKENS": {"API_KEY": ["hunter2"]}, "A": 1}"#, "\u{0}", "hunter2"),
             ("-\u{1b}[31mred", "\u{1b}", "red"),
         ] {
             let shown = masked(row);

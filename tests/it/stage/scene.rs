@@ -131,8 +131,15 @@ impl Stage {
 
     /// Starts `bouncer run` over this stage, without a handshake.
     pub(crate) fn run(&self) -> Client {
+        self.run_under(&[])
+    }
+
+    /// The same, started by another program that is given the command as its last arguments.
+    pub(crate) fn run_under(&self, program: &[&str]) -> Client {
         let text = |path: &Path| path.to_str().expect("an ordinary path").to_owned();
-        let arguments = [
+        let mut words: Vec<String> = program.iter().map(|word| (*word).to_owned()).collect();
+        words.extend([
+            env!("CARGO_BIN_EXE_bouncer").to_owned(),
             "run".to_owned(),
             "--config".to_owned(),
             text(&self.config),
@@ -140,9 +147,10 @@ impl Stage {
             text(&self.policy),
             "--state".to_owned(),
             text(&self.state()),
-        ];
+        ]);
         let env = self.env.clone();
-        Client::start(Path::new(env!("CARGO_BIN_EXE_bouncer")), &arguments, |command: &mut Command| {
+        let program = words.remove(0);
+        Client::start(Path::new(&program), &words, |command: &mut Command| {
             command.envs(env).current_dir(self.path());
         })
     }
