@@ -1,4 +1,4 @@
-//! Ten thousand random interleavings of calls, cancellations, answers and decisions, through the real
+//! Random interleavings of calls, cancellations, answers and decisions, through the real
 //! program: a denied call never arrives, a budget is never overspent, no id is answered twice.
 //!
 //! A case is one run of the program over many short rounds. In a round a handful of calls go out in a
@@ -16,7 +16,7 @@ use crate::stage::{Client, Options, Stage};
 
 /// Rounds in one run of the program, and runs.
 const ROUNDS: usize = 500;
-const RUNS: u32 = 20;
+const RUNS: u32 = 4;
 /// What the policy lets each capped tool do.
 const MOST: usize = 2;
 /// Refusals in a row after which the program stops to ask for a while, which this test is not about.
@@ -202,7 +202,7 @@ impl Run {
 }
 
 #[test]
-fn ten_thousand_interleavings_keep_every_promise() {
+fn random_interleavings_keep_every_promise() {
     let config = Config { cases: RUNS, max_shrink_iters: 0, failure_persistence: None, ..Config::default() };
     let rounds = prop::collection::vec(round(), ROUNDS);
     let result = TestRunner::new(config).run(&rounds, |rounds| {
