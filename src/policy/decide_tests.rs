@@ -47,6 +47,7 @@ fn destination(places: Vec<Place>) -> DestinationFacts {
         trace: Trace { places, altered: None, complete: true },
         links_used: 0,
         created: false,
+        handle: None,
     }
 }
 

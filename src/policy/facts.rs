@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use crate::provenance::{Destination, Place, Trace};
 
+use super::handle::Handle;
 use super::{ArgPath, Effect, Outcome, Role};
 
 /// Whether the tool is what it was when first seen.
@@ -94,6 +95,8 @@ pub struct DestinationFacts {
     pub links_used: usize,
     /// The id of a thing that an allowed call created at this upstream.
     pub created: bool,
+    /// What stands behind it, for a target that was read.
+    pub handle: Option<Handle>,
 }
 
 /// A constraint that this call does not pass.

@@ -8,11 +8,12 @@ use serde_json::Value;
 
 use crate::provenance::{
     Destination, DestinationReason, Engine, Flow, Kind, Limits, Origin, OwnField, Place, ReadCall, Record,
-    Said, Sent, Source, Trace, Vouched, Words, secrets_in, strict_form, structures,
+    Said, Sent, Source, Standing, Trace, Vouched, Words, extract, secrets_in, strict_form, structures,
 };
 
 use super::container::containers;
 use super::facts::{Asked, Typed};
+use super::handle::{Handle, Handles, is_id_key};
 use super::{Effect, OwnPlace, ToolPolicy, asked};
 
 /// Ids of created things that are remembered.
@@ -70,6 +71,8 @@ pub struct Query {
     pub effect: Effect,
     /// The destinations.
     pub destinations: Vec<Destination>,
+    /// The arguments that name things at the upstream itself.
+    pub targets: Vec<String>,
     /// Amounts of the call: decimal text and currency.
     pub amounts: Vec<(String, Option<String>)>,
     /// Whether the arguments are searched for content of other upstreams.
@@ -88,6 +91,8 @@ pub enum Content {
 /// What is known of one destination.
 #[derive(Debug, Clone)]
 pub struct TracedDestination {
+    /// Which.
+    pub destination: Destination,
     /// Whether the user typed it.
     pub typed: Typed,
     /// The latest prompt that names it, from 1.
@@ -98,12 +103,15 @@ pub struct TracedDestination {
     pub trace: Trace,
     /// Whether an allowed call created it at this upstream.
     pub created: bool,
+    /// What stands behind it, for a target that was read.
+    pub handle: Option<Handle>,
 }
 
 /// The answer to a [`Query`].
 #[derive(Debug, Clone)]
 pub struct Traced {
-    /// One for each destination, in order.
+    /// One for each destination, in order; behind a thread that something is sent to
+    /// stand its people.
     pub destinations: Vec<TracedDestination>,
     /// Whether the user asked for the effect at all.
     pub asked: Asked,
@@ -145,6 +153,7 @@ pub struct History {
     order: VecDeque<(String, String)>,
     /// The containers that calls worked in, by the number of the call.
     containers: BTreeMap<u64, Vec<String>>,
+    handles: Handles,
 }
 
 impl History {
@@ -156,6 +165,7 @@ impl History {
             created: BTreeSet::new(),
             order: VecDeque::new(),
             containers: BTreeMap::new(),
+            handles: Handles::default(),
         }
     }
 
@@ -176,6 +186,9 @@ impl History {
             while self.containers.len() > CALLS {
                 self.containers.pop_first();
             }
+        }
+        for structure in parsed(shown.message) {
+            self.handles.read(shown.upstream, &structure);
         }
         if shown.creates == Creates::Yes {
             for id in created_ids(shown.message) {
@@ -207,7 +220,7 @@ impl History {
     /// Answers a query about a call with these arguments.
     pub fn trace(&self, query: &Query, arguments: &Value) -> Traced {
         let destinations =
-            query.destinations.iter().map(|destination| self.destination(query, destination)).collect();
+            query.destinations.iter().flat_map(|destination| self.destinations(query, destination)).collect();
         let typed = |(value, currency): &(String, Option<String>)| {
             self.words.typed_amount(value, currency.as_deref())
         };
@@ -222,10 +235,33 @@ impl History {
         }
     }
 
+    /// A destination, and the people that stand behind it: who sends to a thread sends to them. They are
+    /// judged beside the id, never in its place, because whoever wrote the record wrote them too.
+    fn destinations(&self, query: &Query, destination: &Destination) -> Vec<TracedDestination> {
+        let is_target = query.targets.contains(&destination.argument);
+        let handle = self.handles.get(&query.upstream, &destination.text).filter(|_| is_target);
+        let mut id = self.destination(query, destination);
+        id.handle = handle.cloned();
+        let unnamed = matches!(id.typed, Typed::No | Typed::Pasted) && !id.created;
+        let mut all = vec![id];
+        let people = handle.filter(|_| query.effect == Effect::Send && unnamed).map(|handle| &handle.people);
+        for person in people.into_iter().flatten() {
+            let text = Value::String(person.clone());
+            let found = extract(&text, &|_| Standing::Authority(None)).destinations;
+            all.extend(found.into_iter().map(|found| {
+                let (pointer, argument) = (destination.pointer.clone(), destination.argument.clone());
+                self.destination(query, &Destination { pointer, argument, ..found })
+            }));
+        }
+        all
+    }
+
     fn destination(&self, query: &Query, destination: &Destination) -> TracedDestination {
         let said = self.words.typed(destination);
         let id = (query.upstream.clone(), destination.text.trim().to_owned());
         TracedDestination {
+            destination: destination.clone(),
+            handle: None,
             typed: said.into(),
             prompt: if let Said::Typed { prompt, .. } = said { Some(prompt) } else { None },
             asked: asked(&self.words, query.effect, Some(destination)),
@@ -299,6 +335,11 @@ impl History {
     }
 }
 
+/// The structures of a result.
+fn parsed(message: &[u8]) -> Vec<Value> {
+    serde_json::from_slice::<Value>(message).map(|result| structures(&result)).unwrap_or_default()
+}
+
 /// How many items a result holds: its content blocks, or the elements where the one block is a list.
 fn items(message: &[u8]) -> usize {
     let Ok(result) = serde_json::from_slice::<Value>(message) else { return 0 };
@@ -324,9 +365,8 @@ fn list_len(value: &Value) -> Option<usize> {
 /// Ids of the thing that a call made: whole scalars under id-like keys at the top of its result, or
 /// one level below.
 fn created_ids(message: &[u8]) -> Vec<String> {
-    let Ok(result) = serde_json::from_slice::<Value>(message) else { return Vec::new() };
     let mut ids = Vec::new();
-    for structure in structures(&result) {
+    for structure in parsed(message) {
         if let Value::Object(members) = structure {
             collect_ids(&members, 0, &mut ids);
         }
@@ -346,14 +386,4 @@ fn collect_ids(members: &serde_json::Map<String, Value>, depth: usize, ids: &mut
             _ => {}
         }
     }
-}
-
-/// Whether a member's name says that it identifies its record.
-fn is_id_key(key: &str) -> bool {
-    let key = key.trim_end_matches('_');
-    let lower = key.to_ascii_lowercase();
-    ["id", "key", "number", "ts", "sha", "uuid", "slug"]
-        .iter()
-        .any(|word| lower == *word || lower.strip_suffix(word).is_some_and(|head| head.ends_with(['_', '-'])))
-        || key.strip_suffix("Id").is_some_and(|head| head.ends_with(|c: char| c.is_ascii_lowercase()))
 }

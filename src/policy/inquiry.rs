@@ -97,6 +97,7 @@ impl Inquiry {
             upstream: upstream.to_owned(),
             effect,
             destinations: extraction.destinations,
+            targets: policy.with_role(Role::Target).map(|rule| rule.path.0.clone()).collect(),
             amounts: amounts.clone(),
             content,
         });
@@ -118,7 +119,7 @@ impl Inquiry {
         let resolved = |path: &str| around.resolved.get(path).cloned();
         let surroundings = around.guard.surroundings(around.cwd);
         let failures = policy.failures(&self.effects(policy), arguments, surroundings, &resolved);
-        findings(failures, &|pointer| self.is_typed(pointer, traced))
+        findings(failures, &|pointer| is_typed(pointer, traced))
     }
 
     /// The local paths of the call whose symbolic links matter.
@@ -135,20 +136,6 @@ impl Inquiry {
     /// All effects that the call may have.
     fn effects(&self, policy: &ToolPolicy) -> Vec<Effect> {
         std::iter::once(self.effect).chain(policy.also.iter().map(|(effect, _)| *effect)).collect()
-    }
-
-    /// Whether the user typed each destination that stands at a pointer.
-    fn is_typed(&self, pointer: &str, traced: Option<&Traced>) -> bool {
-        let (Some(query), Some(traced)) = (&self.query, traced) else { return false };
-        let here = query.destinations.iter().zip(&traced.destinations).filter(|(d, _)| d.pointer == pointer);
-        let mut any = false;
-        for (_, traced) in here {
-            any = true;
-            if traced.typed != Typed::Yes {
-                return false;
-            }
-        }
-        any
     }
 
     /// The grant keys that may cover each destination, then each flow, in order.
@@ -177,10 +164,11 @@ impl Inquiry {
         traced: &Traced,
         links_used: &dyn Fn(&DestinationFacts) -> usize,
     ) -> Vec<DestinationFacts> {
-        let Some(query) = &self.query else { return Vec::new() };
-        let named = query.destinations.iter().zip(&traced.destinations);
-        named
-            .map(|(destination, answer)| {
+        traced
+            .destinations
+            .iter()
+            .map(|answer| {
+                let destination = &answer.destination;
                 let mut facts = DestinationFacts {
                     role: policy.role_of(&destination.argument),
                     allowlisted: policy.vouches(destination, arguments),
@@ -197,6 +185,7 @@ impl Inquiry {
                     trace: answer.trace.clone(),
                     links_used: 0,
                     created: answer.created,
+                    handle: answer.handle.clone(),
                     destination: destination.clone(),
                 };
                 facts.links_used = links_used(&facts);
@@ -254,6 +243,20 @@ impl Inquiry {
             unavailable: None,
         }
     }
+}
+
+/// Whether the user typed each destination that stands at a pointer.
+fn is_typed(pointer: &str, traced: Option<&Traced>) -> bool {
+    let Some(traced) = traced else { return false };
+    let here = traced.destinations.iter().filter(|traced| traced.destination.pointer == pointer);
+    let mut any = false;
+    for traced in here {
+        any = true;
+        if traced.typed != Typed::Yes {
+            return false;
+        }
+    }
+    any
 }
 
 fn flow_facts(effect: Effect, traced: &Traced, answered: &[Answered], skip: usize) -> Vec<FlowFacts> {

@@ -18,6 +18,7 @@ mod facts;
 mod glob;
 mod grant;
 pub mod guard;
+mod handle;
 pub mod heuristics;
 mod history;
 mod inquiry;
@@ -53,6 +54,7 @@ pub use facts::{
 };
 pub use glob::Glob;
 pub use grant::{AskedAbout, GrantKey, Ledger, Offer, asked_about, destination_key, fetch_key};
+pub use handle::Handle;
 pub use history::{Content, Creates, FlowSeen, History, Query, SecretSeen, Shown, Traced, TracedDestination};
 pub use inquiry::{Answered, Answers, Around, Guard, Inquiry, links_read};
 pub use lasting::{LASTING_DAYS, Lasting, LastingGrant, MOST_DAYS, revoke_line};

@@ -115,6 +115,7 @@ fn destination(rule: &ArgRule, origin: Origin) -> DestinationFacts {
         },
         links_used: 0,
         created: false,
+        handle: None,
     }
 }
 

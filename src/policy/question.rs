@@ -5,12 +5,13 @@
 //! content carries; why it is asked. Upstream text and arguments are equally hostile: both are
 //! escaped and bounded.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 
 use crate::provenance::{Destination, DestinationReason, Kind, Place, escaped, escaped_around};
 
 use super::Effect;
 use super::facts::{DestinationFacts, Facts, FlowContent};
+use super::handle::Handle;
 use super::origin::Provenance;
 use super::verdict::{Reason, Verdict};
 
@@ -153,11 +154,32 @@ fn destination_line(facts: &DestinationFacts, provenance: Provenance) -> String 
         escaped(&destination.argument, 64),
         words(provenance)
     );
+    if let Some(handle) = &facts.handle {
+        line.push_str(&behind(handle));
+    }
     if let Some(domain) = domain(destination) {
         line.push_str(", domain ");
         line.push_str(&domain);
     }
     line
+}
+
+/// What stands behind an id, in words: ` — "Lunch", with ana@…, bo@… and 3 more`.
+fn behind(handle: &Handle) -> String {
+    // Writing to a string cannot fail.
+    let mut said = String::new();
+    if let Some(name) = &handle.name {
+        let _ = write!(said, " — \"{}\"", escaped(name, 60));
+    }
+    let (named, more) = handle.people.split_at(handle.people.len().min(3));
+    if !named.is_empty() {
+        let people: Vec<String> = named.iter().map(|person| escaped(person, 60)).collect();
+        let _ = write!(said, ", with {}", people.join(", "));
+    }
+    if !more.is_empty() {
+        let _ = write!(said, " and {} more", more.len());
+    }
+    said
 }
 
 fn words(provenance: Provenance) -> &'static str {
