@@ -8,11 +8,13 @@ use std::ops::Range;
 
 use ::url::Url;
 
-use super::canon::{email, host, path, plain, url};
+use super::Kind;
+use super::canon::{email, host, path, plain, shape_of, url};
 use super::fold::lower;
 use super::links;
 use super::numbers;
 use super::text::{byte, cut};
+use super::urls;
 
 /// What an atom is. Each class is a name space of its own in the index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -100,7 +102,10 @@ pub(crate) fn whole(text: &str, sink: &mut Sink<'_>) {
     if trimmed.is_empty() || trimmed.len() > LONGEST_LEAF {
         return;
     }
-    if let Some(leaf) = leaf_form(trimmed) {
+    let is_token = trimmed.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b))
+        && is_specific(trimmed.trim_matches(['-', '_', '.']));
+    // A whole specific token is found as such.
+    if let Some(leaf) = leaf_form(trimmed).filter(|_| !is_token) {
         sink(Class::Leaf, &leaf, range.clone());
     }
     sink(Class::Scalar, &scalar_form(trimmed), range.clone());
@@ -252,6 +257,9 @@ fn one_url(text: &str, span: Range<usize>, sink: &mut Sink<'_>) -> usize {
                 sink(Class::Path, &repo, span.clone());
             }
         }
+        if let Some(forms) = urls::forms(parsed) {
+            urls::sink(&forms, &span, sink);
+        }
     } else if word.len() > 5 && cut(word, 0..5).eq_ignore_ascii_case("file:") {
         one_path(word, span, sink);
     }
@@ -270,83 +278,9 @@ fn url_hosts(parsed: &Url, span: &Range<usize>, sink: &mut Sink<'_>) {
     for parent in host::lineage(&ascii).into_iter().skip(1) {
         sink(Class::Parent, &host::loose(parent), span.clone());
     }
-    if let Some(tenant) = tenant(parsed, &ascii) {
+    if let Some(tenant) = urls::tenant(parsed, &ascii) {
         sink(Class::Tenant, &tenant, span.clone());
     }
-}
-
-/// A shared host with the first segment of a url's path.
-pub(crate) fn tenant(parsed: &Url, ascii_host: &str) -> Option<String> {
-    if !host::is_shared(ascii_host) {
-        return None;
-    }
-    let segment = parsed.path_segments()?.find(|segment| !segment.is_empty())?;
-    Some(format!("{ascii_host}/{}", lower(segment)))
-}
-
-/// The forms under which a url is looked up: STRICT, the prefixes of its path, small numbers open.
-pub(crate) fn url_forms(span: &str) -> Option<UrlForms> {
-    let mut parsed = links::read(span)?;
-    if !matches!(parsed.scheme(), "http" | "https" | "ws" | "wss" | "ftp") {
-        return None;
-    }
-    parsed.set_fragment(None);
-    let exact = parsed.to_string();
-    let open = open_numbers(&exact);
-    let mut prefixes = Vec::new();
-    let mut cursor = parsed.clone();
-    cursor.set_query(None);
-    for _ in 0..8 {
-        if cursor.as_str() != exact {
-            prefixes.push(cursor.to_string());
-        }
-        let shorter = cursor.path().trim_end_matches('/').rfind('/').map(|slash| slash + 1);
-        let Some(length) = shorter.filter(|length| *length < cursor.path().len()) else { break };
-        let path = cut(cursor.path(), 0..length).to_owned();
-        cursor.set_path(&path);
-    }
-    Some(UrlForms { exact, prefixes, open, parsed })
-}
-
-/// See [`url_forms`].
-#[derive(Debug)]
-pub(crate) struct UrlForms {
-    pub(crate) exact: String,
-    /// From the longest to the origin, each ending in a slash but perhaps the first.
-    pub(crate) prefixes: Vec<String>,
-    /// With numbers of up to four digits replaced; `None` where there are none.
-    pub(crate) open: Option<String>,
-    pub(crate) parsed: Url,
-}
-
-/// Numbers of up to four digits that stand alone, replaced by `#`.
-fn open_numbers(text: &str) -> Option<String> {
-    let mut out = String::with_capacity(text.len());
-    let mut changed = false;
-    let after_host = text.find("://").map_or(0, |at| at + 3);
-    let path = cut(text, after_host..text.len()).find('/').map_or(text.len(), |at| after_host + at);
-    out.push_str(cut(text, 0..path));
-    let bytes = text.as_bytes();
-    let mut at = path;
-    while at < bytes.len() {
-        let digits = bytes.get(at..).unwrap_or_default().iter().take_while(|b| b.is_ascii_digit()).count();
-        let bounded = !byte(bytes, at.wrapping_sub(1)).is_ascii_alphanumeric()
-            && !byte(bytes, at + digits).is_ascii_alphanumeric();
-        if digits > 0 {
-            if digits <= 4 && bounded {
-                out.push('#');
-                changed = true;
-            } else {
-                out.push_str(cut(text, at..at + digits));
-            }
-            at += digits;
-        } else {
-            let next = cut(text, at..text.len()).chars().next();
-            out.extend(next);
-            at += next.map_or(1, char::len_utf8);
-        }
-    }
-    changed.then_some(out)
 }
 
 /// The LOOSE form of a mail address: no plus tag, letters in the domain.
@@ -465,41 +399,72 @@ fn sigils(text: &str, urls: &[Range<usize>], sink: &mut Sink<'_>) {
     }
 }
 
-/// Tokens, paths and bare urls, word by word.
+/// What a byte is to words: a letter of tokens, the end of a word, a slash, or another sign.
+const LETTER: u8 = 0;
+const SIGN: u8 = 1;
+const SLASH: u8 = 2;
+const END: u8 = 3;
+
+fn class_of(b: u8) -> u8 {
+    match b {
+        b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' | b'-' | b'_' | b'.' => LETTER,
+        b'/' | b'\\' => SLASH,
+        b'"' | b'\'' | b'<' | b'>' | b'(' | b')' | b'[' | b']' | b'{' | b'}' | b'|' | b',' | b';' | b'='
+        | b'`' | b' ' | b'\t' | b'\n' | b'\r' => END,
+        _ => SIGN,
+    }
+}
+
+/// Tokens, paths and bare urls, word by word, outside the (ordered) spans of urls and of what else to skip.
 fn words(text: &str, urls: &[Range<usize>], skip: &[Range<usize>], sink: &mut Sink<'_>) {
     let mut token = None;
     let mut word = None;
-    let mut skips = skip.iter().peekable();
-    let mut links = urls.iter().peekable();
     let mut slashes = false;
-    for (at, c) in text.char_indices().chain(std::iter::once((text.len(), ' '))) {
+    let (mut skips, mut links) = (skip.iter().peekable(), urls.iter().peekable());
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    while at <= bytes.len() {
         while skips.next_if(|span| span.end <= at).is_some() {}
         while links.next_if(|span| span.end <= at).is_some() {}
-        let skipped = skips.peek().is_some_and(|span| span.contains(&at));
-        if !skipped && (c.is_alphanumeric() || matches!(c, '-' | '_' | '.')) {
+        let in_url = links.peek().is_some_and(|span| span.contains(&at));
+        let b = byte(bytes, at);
+        let (class, length) = if at == bytes.len() {
+            (END, 1)
+        } else if b < 0x80 {
+            (class_of(b), 1)
+        } else {
+            let c = cut(text, at..text.len()).chars().next().unwrap_or(' ');
+            let class = if c.is_alphanumeric() {
+                LETTER
+            } else if c.is_whitespace() {
+                END
+            } else {
+                SIGN
+            };
+            (class, c.len_utf8())
+        };
+        if class == LETTER && !skips.peek().is_some_and(|span| span.contains(&at)) {
             token.get_or_insert(at);
         } else if let Some(from) = token.take() {
             one_token(text, from..at, sink);
         }
-        let ends = c.is_whitespace()
-            || "\"'<>()[]{}|,;=`".contains(c)
-            || links.peek().is_some_and(|span| span.contains(&at));
-        if !ends {
+        if class != END && !in_url {
             word.get_or_insert(at);
-            slashes |= matches!(c, '/' | '\\');
+            slashes |= class == SLASH;
         } else if let Some(from) = word.take() {
             if slashes {
                 one_word(text, from..at, sink);
             }
             slashes = false;
         }
+        at += length;
     }
 }
 
 fn one_token(text: &str, span: Range<usize>, sink: &mut Sink<'_>) {
     let token = cut(text, span.clone());
     let trimmed = token.trim_matches(['-', '_', '.']);
-    if !is_specific(trimmed) || trimmed.len() > 512 {
+    if !is_specific(trimmed) || trimmed.len() > 512 || is_date(trimmed) {
         return;
     }
     let from = span.start + (token.len() - token.trim_start_matches(['-', '_', '.']).len());
@@ -507,7 +472,20 @@ fn one_token(text: &str, span: Range<usize>, sink: &mut Sink<'_>) {
     sink(Class::Token, &token_form(trimmed), place.clone());
     if trimmed.contains("xn--") || !trimmed.is_ascii() && trimmed.contains('.') {
         sink(Class::Host, &host::loose(trimmed), place);
+    } else if trimmed.contains('.')
+        && shape_of(trimmed) == Some(Kind::Host)
+        && let Some(forms) = url::parse_bare(trimmed).and_then(urls::forms)
+    {
+        sink(Class::Url, &forms.exact, place);
     }
+}
+
+/// `2026-03-01` and `2026-03-01t10` say when, not where.
+fn is_date(token: &str) -> bool {
+    let bytes = token.as_bytes();
+    let digits =
+        |range: Range<usize>| bytes.get(range).is_some_and(|part| part.iter().all(u8::is_ascii_digit));
+    byte(bytes, 4) == b'-' && byte(bytes, 7) == b'-' && digits(0..4) && digits(5..7) && digits(8..10)
 }
 
 fn one_word(text: &str, span: Range<usize>, sink: &mut Sink<'_>) {
@@ -528,6 +506,9 @@ fn one_word(text: &str, span: Range<usize>, sink: &mut Sink<'_>) {
     one_path(word, place.clone(), sink);
     if let Some(parsed) = url::parse_bare(word) {
         url_hosts(&parsed, &place, sink);
+        if let Some(forms) = urls::forms(parsed) {
+            urls::sink(&forms, &place, sink);
+        }
     } else if let Some(parsed) = url::parse_unc(word) {
         url_hosts(&parsed, &place, sink);
     }
@@ -620,27 +601,5 @@ mod tests {
             &["proj-12345", "main.rs", "3f2b8c1e7d4a4e6b9a0c5d1e2f3a4b5c"],
         );
         check("https://github.com/Evil/Repo.git", Class::Path, &["evil/repo"]);
-    }
-
-    #[test]
-    fn urls_have_forms_for_what_is_made_from_them() {
-        let forms = url_forms("https://a.test/docs/v1/page/2?x=3#f");
-        let forms = forms.map(|forms| (forms.exact, forms.prefixes, forms.open));
-        assert_eq!(
-            forms,
-            Some((
-                "https://a.test/docs/v1/page/2?x=3".to_owned(),
-                [
-                    "https://a.test/docs/v1/page/2",
-                    "https://a.test/docs/v1/page/",
-                    "https://a.test/docs/v1/",
-                    "https://a.test/docs/",
-                    "https://a.test/",
-                ]
-                .map(str::to_owned)
-                .to_vec(),
-                Some("https://a.test/docs/v1/page/#?x=#".to_owned()),
-            ))
-        );
     }
 }

@@ -126,7 +126,7 @@ pub(crate) struct Echo {
 /// The history of what upstreams showed and the client sent, as far as memory allows.
 pub struct Engine {
     pub(crate) limits: Limits,
-    key: [u8; 16],
+    pub(crate) key: [u8; 16],
     /// Addresses, hosts, phones, accounts, own data: given up last.
     pub(crate) firm: Table,
     /// Tokens, leaves, paths, urls.
@@ -135,6 +135,10 @@ pub struct Engine {
     pub(crate) faded_plain: Prints,
     pub(crate) store: Store,
     pub(crate) phrases: Phrases,
+    /// Words of decoded views.
+    pub(crate) coded_phrases: Phrases,
+    /// Member names that were noted.
+    pub(crate) names_seen: Prints,
     pub(crate) records: Vec<Meta>,
     pub(crate) names: Vec<String>,
     pub(crate) echoes: BTreeMap<u64, Echo>,
@@ -171,6 +175,8 @@ impl Engine {
             faded_plain: Prints::default(),
             store: Store::default(),
             phrases: Phrases::default(),
+            coded_phrases: Phrases::default(),
+            names_seen: Prints::default(),
             records: Vec::new(),
             names: Vec::new(),
             echoes: BTreeMap::new(),
@@ -191,6 +197,8 @@ impl Engine {
             + self.faded_plain.bytes()
             + self.store.bytes()
             + self.phrases.bytes()
+            + self.coded_phrases.bytes()
+            + self.names_seen.bytes()
             + self.grams.bytes()
             + self.records.len() * size_of::<Meta>()
     }
@@ -208,10 +216,7 @@ impl Engine {
     }
 
     pub(crate) fn word_print(&self, word: &str) -> u64 {
-        let mut hasher = SipHasher13::new_with_key(&self.key);
-        hasher.write_u8(0xff);
-        hasher.write(word.as_bytes());
-        hasher.finish()
+        word_print(&self.key, word)
     }
 
     pub(crate) fn name(&mut self, name: &str) -> u32 {
@@ -262,6 +267,7 @@ impl Engine {
         while self.bytes() > most && self.store.give_up_oldest() {
             self.complete = false;
             self.phrases.give_up(self.store.oldest());
+            self.coded_phrases.give_up(self.store.oldest());
         }
         if self.bytes() > most {
             self.grams = Grams::default();
@@ -289,6 +295,14 @@ impl Engine {
             self.firm.give_up(u64::MAX, |print| faded.insert(print));
         }
     }
+}
+
+/// The fingerprint of a word.
+pub(crate) fn word_print(key: &[u8; 16], word: &str) -> u64 {
+    let mut hasher = SipHasher13::new_with_key(key);
+    hasher.write_u8(0xff);
+    hasher.write(word.as_bytes());
+    hasher.finish()
 }
 
 pub(crate) fn is_firm(class: Class) -> bool {

@@ -120,9 +120,7 @@ impl Engine {
                                 tool: meta.tool.map(|tool| self.name_of(tool)),
                                 call: meta.call,
                                 path: passage.path.clone(),
-                                range: passage
-                                    .origin
-                                    .unwrap_or((passage.offset, passage.offset + passage.length)),
+                                range: (passage.offset, passage.offset + passage.length),
                                 chain: passage.chain.clone(),
                                 excerpt: cut(theirs, excerpt).to_owned(),
                                 exact: false,

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use super::atoms::{self, Class};
 use super::canon::{phone, strict_form};
+use super::decode;
 use super::engine::{Engine, is_firm};
 use super::fold::{fold, lower};
-use super::index::{Occurrence, Passage};
+use super::index::{LONGEST, Look, Occurrence, Passage};
 use super::query::{self, Form};
 use super::take::{own_form, pair};
 use super::text::{around, cut};
@@ -16,6 +17,8 @@ use super::{Alteration, AlterationSize, Decoding, Destination, Floor, Kind, Plac
 const MOST_A_KIND: usize = 3;
 /// Most blocks that are read for a phrase.
 const MOST_BLOCKS: usize = 48;
+/// Most blocks whose passages are decoded again for a phrase.
+const MOST_CODED: usize = 6;
 /// Most bytes between two words of a phrase.
 const WIDEST_GAP: usize = 8;
 
@@ -27,10 +30,12 @@ pub(crate) struct Hit {
     length: usize,
     order: u64,
     kind: PlaceKind,
-    whole: bool,
+    look: Look,
     floor: Floor,
     chain: Vec<Decoding>,
     class: Class,
+    /// The form that was found; for a phrase its words.
+    form: String,
 }
 
 impl Engine {
@@ -75,6 +80,17 @@ impl Engine {
         trace
     }
 
+    /// Whether a destination was traced as a whole, without the evidence that [`Engine::trace`] reads.
+    pub fn is_traced(&self, destination: &Destination) -> bool {
+        let questions = query::questions(&destination.text, destination.kind);
+        let deny = |form: &&Form| form.floor == Floor::Deny && form.digits.is_none();
+        questions.forms.iter().filter(deny).any(|form| {
+            let print = self.print(form.class, &form.text);
+            let faded = if is_firm(form.class) { &self.faded_firm } else { &self.faded_plain };
+            self.table(form.class).contains(print) || faded.contains(print)
+        }) || questions.phrases.iter().any(|(phrase, _)| !self.phrase(&words_of(phrase), 1).is_empty())
+    }
+
     /// Whether a line of text stands in any record, as words in this order.
     pub fn holds_text(&self, text: &str) -> bool {
         let words = words_of(text);
@@ -109,10 +125,15 @@ impl Engine {
     /// Whether the number at a hit is the same as one with these digits (`+` first when international): equal,
     /// or one ends in the other, unless two country codes differ. What cannot be read again counts.
     fn same_number(&self, hit: &Hit, digits: &str) -> bool {
-        let Some((block, _)) = self.store.passage(hit.block, hit.offset) else { return true };
-        let view = cut(&block, hit.offset..hit.offset + hit.length);
-        let folded = fold(view);
-        let Some(other) = phone::parse(&folded.text) else { return true };
+        let Some((text, passage)) = self.store.passage(hit.block, hit.offset) else { return true };
+        let start = hit.offset - passage.start;
+        let other = match hit.look {
+            Look::Coded => self
+                .decoded_again(&text, start..start + hit.length, &hit.form, hit.class)
+                .map(|again| again.1),
+            _ => Some(cut(&text, start..start + hit.length).to_owned()),
+        };
+        let Some(other) = other.and_then(|other| phone::parse(&fold(&other).text)) else { return true };
         let (ours, international) = match digits.strip_prefix('+') {
             Some(rest) => (rest, true),
             None => (digits, false),
@@ -142,49 +163,65 @@ impl Engine {
     }
 
     /// Places where a row of words stands, at most `most` of each kind.
-    fn phrase_hits(
-        &self,
-        words: &[String],
-        block: u32,
-        most: usize,
-        counts: &mut BTreeMap<PlaceKind, usize>,
-    ) -> Vec<Hit> {
+    fn phrase_hits(&self, words: &[String], block: u32, layered: bool, most: usize) -> Vec<Hit> {
         let mut hits = Vec::new();
         let Some((text, passages)) = self.store.read(block) else { return hits };
+        let longest = words.iter().max_by_key(|word| word.len()).map_or("", String::as_str);
+        // ASCII case is all that folding changes in most blocks.
+        let small = text.to_ascii_lowercase();
         for passage in passages {
-            let part = cut(&text, passage.start..passage.start + passage.length);
-            let view = fold(part);
-            let small = lower(&view.text);
-            for range in find_words(&small, words).into_iter().take(most) {
-                let exact = small.len() == view.text.len();
-                let range =
-                    if exact { view.source(range.start)..view.source(range.end) } else { 0..part.len() };
+            let range = passage.start..passage.start + passage.length;
+            let part = cut(&text, range.clone());
+            let found: Vec<(std::ops::Range<usize>, Look)> = if layered {
+                if !passage.coded {
+                    continue;
+                }
+                self.layers_with(part, words).into_iter().map(|range| (range, Look::Coded)).collect()
+            } else {
+                let plain = cut(&small, range);
+                if part.is_ascii() && memchr::memmem::find(plain.as_bytes(), longest.as_bytes()).is_none() {
+                    continue;
+                }
+                in_passage(part, words)
+            };
+            for (range, look) in found.into_iter().take(most) {
                 let offset = passage.start + range.start;
                 let order = super::index::order(block, u32::try_from(offset).unwrap_or(u32::MAX));
                 if self.is_echoed_phrase(order, words) {
                     continue;
                 }
-                let count = counts.entry(passage.kind).or_default();
-                if *count >= most {
-                    break;
-                }
-                *count += 1;
                 hits.push(Hit {
                     block,
                     offset,
                     length: range.len(),
                     order,
                     kind: passage.kind,
-                    whole: range.len() == part.trim().len(),
+                    look,
                     floor: Floor::Deny,
                     chain: Vec::new(),
                     class: Class::Leaf,
+                    form: words.join(" "),
                 });
             }
         }
         hits
     }
 
+    /// The parts of a passage that decode to a text with this row of words.
+    fn layers_with(&self, part: &str, words: &[String]) -> Vec<std::ops::Range<usize>> {
+        let mut found = Vec::new();
+        let view = fold(part);
+        let first = decode::derive(part, &view.text, &[]);
+        decode::layers(part, &view, first, &|text| self.word_print(text), &mut |layer| {
+            if !find_words(&lower(&layer.view.text), words).is_empty() {
+                found.push(layer.origin.clone());
+            }
+            found.is_empty()
+        });
+        found
+    }
+
+    /// The places of a row of words, in plain text and in what decodes to it.
     pub(crate) fn phrase(&self, words: &[String], most: usize) -> Vec<Hit> {
         let prints: Vec<u64> = words.iter().map(|word| self.word_print(word)).collect();
         let pairs = prints.windows(2).filter_map(|both| match both {
@@ -193,15 +230,65 @@ impl Engine {
         });
         // Pairs say most; for a long text the first words are enough to find candidates.
         let keys: Vec<u64> = pairs.chain(prints.iter().copied()).take(48).collect();
-        let mut hits = Vec::new();
-        let mut counts = BTreeMap::new();
-        for block in self.phrases.candidates(&keys).into_iter().take(MOST_BLOCKS) {
-            hits.extend(self.phrase_hits(words, block, most, &mut counts));
+        let mut hits: Vec<Hit> = Vec::new();
+        let plain = self.phrases.candidates(&keys).into_iter().take(MOST_BLOCKS).map(|block| (block, false));
+        let coded =
+            self.coded_phrases.candidates(&keys).into_iter().take(MOST_CODED).map(|block| (block, true));
+        let mut counts: BTreeMap<PlaceKind, usize> = BTreeMap::new();
+        for (block, layered) in plain.chain(coded) {
+            for hit in self.phrase_hits(words, block, layered, most) {
+                let count = counts.entry(hit.kind).or_default();
+                *count += 1;
+                if *count <= most {
+                    hits.push(hit);
+                }
+            }
             if counts.get(&PlaceKind::FreeText).is_some_and(|count| *count >= most) {
                 break;
             }
         }
         hits
+    }
+
+    /// Decodes a part of a passage again, to the text in which a form stands: the steps, and the text at the form.
+    fn decoded_again(
+        &self,
+        text: &str,
+        origin: std::ops::Range<usize>,
+        form: &str,
+        class: Class,
+    ) -> Option<(Vec<Decoding>, String, String)> {
+        let end = if origin.len() >= LONGEST { text.len() } else { origin.end };
+        // The part alone first; what decodes only in its surroundings needs the whole passage.
+        for part in [cut(text, origin.start..end), text] {
+            let view = fold(part);
+            let first = decode::derive(part, &view.text, &[]);
+            let mut found = None;
+            decode::layers(part, &view, first, &|text| self.word_print(text), &mut |layer| {
+                let mut place = None;
+                let mut see = |of: Class, other: &str, range: std::ops::Range<usize>| {
+                    if place.is_none() && of == class && other == form {
+                        place = Some(range);
+                    }
+                };
+                atoms::atoms(&layer.view.text, &mut see);
+                atoms::whole(&layer.view.text, &mut see);
+                if place.is_none() && class == Class::Leaf {
+                    let words: Vec<String> = form.split(' ').map(str::to_owned).collect();
+                    place = find_words(&lower(&layer.view.text), &words).into_iter().next();
+                }
+                if let Some(range) = place {
+                    let shown = around(&layer.view.text, range.clone(), 90, 90);
+                    let excerpt = cut(&layer.view.text, shown).chars().take(200).collect();
+                    found = Some((layer.steps.to_vec(), cut(&layer.view.text, range).to_owned(), excerpt));
+                }
+                found.is_none()
+            });
+            if found.is_some() {
+                return found;
+            }
+        }
+        None
     }
 
     fn is_echoed_phrase(&self, order: u64, words: &[String]) -> bool {
@@ -211,7 +298,7 @@ impl Engine {
 
     /// The url read that this one is made from, when it was not read as it stands.
     fn altered(&self, strict: &str, hits: &[Hit]) -> Option<Alteration> {
-        let forms = atoms::url_forms(strict)?;
+        let forms = super::links::read(strict).and_then(super::urls::forms)?;
         let mut found = Vec::new();
         for (class, form) in small_changes(&forms) {
             self.answer(&exactly(class, &form), &mut found);
@@ -263,10 +350,14 @@ impl Engine {
             chain: hit.chain.clone(),
             excerpt: String::new(),
             exact: matches!(hit.class, Class::Own | Class::Url) && hit.chain.is_empty(),
-            whole: hit.whole,
+            whole: hit.look == Look::Whole,
         };
         if let Some((text, passage)) = self.store.passage(hit.block, hit.offset) {
-            evidence(&mut place, hit, destination, &text, passage);
+            let start = hit.offset.saturating_sub(passage.start);
+            let again = (hit.look == Look::Coded)
+                .then(|| self.decoded_again(&text, start..start + hit.length, &hit.form, hit.class))
+                .flatten();
+            evidence(&mut place, hit, destination, &text, passage, again);
         }
         place
     }
@@ -276,31 +367,58 @@ impl Engine {
     }
 }
 
-/// Reads the evidence of a hit out of its passage.
-fn evidence(place: &mut Place, hit: &Hit, destination: Option<&Destination>, text: &str, passage: Passage) {
-    let end = (hit.offset + hit.length).min(passage.start + passage.length);
-    let span = cut(text, hit.offset..end);
+/// Reads the evidence of a hit out of its passage; `again` is what a coded one decodes to.
+fn evidence(
+    place: &mut Place,
+    hit: &Hit,
+    destination: Option<&Destination>,
+    text: &str,
+    passage: Passage,
+    again: Option<(Vec<Decoding>, String, String)>,
+) {
+    let start = hit.offset.saturating_sub(passage.start).min(text.len());
+    let end = (start + hit.length).min(text.len());
+    place.range = (passage.offset + start, passage.offset + end);
+    place.path = passage.path;
+    place.chain = passage.chain;
+    let span = if let Some((steps, span, excerpt)) = again {
+        place.chain.extend(steps);
+        place.excerpt = excerpt;
+        span
+    } else {
+        let span = cut(text, start..end);
+        let room = 200_usize.saturating_sub(span.chars().count());
+        let shown = around(text, start..end, room / 2, room / 2);
+        place.excerpt = cut(text, shown).chars().take(200).collect();
+        span.to_owned()
+    };
+    place.chain.extend(hit.chain.iter().copied());
     if let Some(destination) = destination
         && !matches!(hit.class, Class::Own | Class::Url)
     {
         let kind = destination.kind;
-        let is_part =
-            matches!(kind, Kind::Url | Kind::Host) && hit.class != Class::Token && hit.class != Class::Host;
+        let near = matches!(kind, Kind::Url | Kind::Host) && !matches!(hit.class, Class::Token | Class::Host);
         place.exact = destination.strict.is_some()
-            && !is_part
+            && !near
             && hit.chain.is_empty()
-            && strict_form(super::split::address(span), kind) == destination.strict;
+            && strict_form(super::split::address(&span), kind) == destination.strict;
     }
-    let inside = hit.offset - passage.start + passage.offset;
-    place.range = passage.origin.unwrap_or((inside, inside + (end - hit.offset)));
-    let whole = passage.start..passage.start + passage.length;
-    let room = 200_usize.saturating_sub(span.chars().count());
-    let part = cut(text, whole.clone());
-    let local = (hit.offset - whole.start).min(part.len())..(end - whole.start).min(part.len());
-    let shown = around(part, local, room / 2, room / 2);
-    place.excerpt = cut(part, shown).chars().take(200).collect();
-    place.path = passage.path;
-    place.chain = passage.chain.into_iter().chain(hit.chain.iter().copied()).collect();
+}
+
+/// The places of a row of words in a passage.
+fn in_passage(part: &str, words: &[String]) -> Vec<(std::ops::Range<usize>, Look)> {
+    let view = fold(part);
+    let small = lower(&view.text);
+    let exact = small.len() == view.text.len();
+    let trimmed = part.trim().len();
+    find_words(&small, words)
+        .into_iter()
+        .map(|range| if exact { view.source(range.start)..view.source(range.end) } else { 0..part.len() })
+        .map(|range| {
+            let look = if range.len() == trimmed { Look::Whole } else { Look::Part };
+            (range, look)
+        })
+        .collect()
 }
 
 fn exactly(class: Class, form: &str) -> Form {
@@ -319,10 +437,11 @@ fn hit_of(occurrence: Occurrence, form: &Form) -> Hit {
         length: occurrence.length(),
         order: occurrence.order(),
         kind,
-        whole: occurrence.whole(),
+        look: occurrence.look(),
         floor: form.floor,
         chain: form.chain.clone(),
         class: form.class,
+        form: form.text.clone(),
     }
 }
 
@@ -381,7 +500,7 @@ fn find_words(text: &str, words: &[String]) -> Vec<std::ops::Range<usize>> {
 
 /// The forms of which one must have been read for a url to be a small change of it: a prefix of its path,
 /// at most three more path words of at most 16 letters, a small number, another web scheme.
-fn small_changes(forms: &atoms::UrlForms) -> Vec<(Class, String)> {
+fn small_changes(forms: &super::urls::UrlForms) -> Vec<(Class, String)> {
     let mut all = vec![(Class::UrlPrefix, forms.exact.clone())];
     if let Some(open) = &forms.open {
         all.push((Class::UrlNumber, open.clone()));

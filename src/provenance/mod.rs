@@ -37,6 +37,7 @@ mod take;
 mod text;
 mod trace;
 mod trusted;
+mod urls;
 mod walk;
 mod words;
 

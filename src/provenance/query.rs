@@ -158,7 +158,7 @@ impl Questions {
     /// The host itself and its parents down to the registrable domain; hosts below it, and mail domains, are
     /// only near it.
     fn hosts(&mut self, ascii: &str, parsed: Option<&Url>, floor: Floor, chain: &[Decoding]) {
-        let tenant = parsed.and_then(|parsed| atoms::tenant(parsed, ascii));
+        let tenant = parsed.and_then(|parsed| super::urls::tenant(parsed, ascii));
         let host_floor = if tenant.is_some() { Floor::Ask } else { floor };
         if let Some(tenant) = tenant {
             self.ask_host(Class::Tenant, tenant, floor, chain);

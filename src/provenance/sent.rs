@@ -27,11 +27,12 @@ impl Engine {
         let mut prints = BTreeSet::new();
         let mut phrases = BTreeSet::new();
         for text in leaves(sent.arguments) {
+            let plants = sent.vouched == Vouched::No && !self.is_own(text);
             for (class, print) in self.prints_of(text) {
                 if !self.is_untrusted(class, print) {
                     prints.insert(print);
                 }
-                if sent.vouched == Vouched::No && class.is_value() && !self.is_own(text) {
+                if plants && class.is_value() {
                     self.plant(mixed(upstream, print));
                 }
             }
@@ -75,17 +76,6 @@ impl Engine {
             };
             atoms::atoms(&view.text, &mut sink);
             atoms::whole(&view.text, &mut sink);
-            for range in super::links::absolute(&text) {
-                if let Some(forms) = atoms::url_forms(super::text::cut(&text, range)) {
-                    found.push((Class::Url, self.print(Class::Url, &forms.exact)));
-                    for prefix in &forms.prefixes {
-                        found.push((Class::UrlPrefix, self.print(Class::UrlPrefix, prefix)));
-                    }
-                    if let Some(open) = &forms.open {
-                        found.push((Class::UrlNumber, self.print(Class::UrlNumber, open)));
-                    }
-                }
-            }
             if depth < 3 && budget > 0 {
                 open.extend(decode::derive(&text, &view.text, &[]).into_iter().map(|d| (d.text, depth + 1)));
             }

@@ -2,15 +2,15 @@
 //! index, each with the kind of place it stood in.
 
 use std::borrow::Cow;
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use super::atoms::{self, Class};
 use super::canon::{shape_of, strict_form};
 use super::decode;
-use super::engine::{Engine, Meta, Record};
+use super::engine::{Engine, Meta, Record, word_print};
 use super::fold::{View, fold, lower};
-use super::index::{Chunk, Occurrence, Passage, order};
+use super::index::{Chunk, Look, Occurrence, Passage, order};
 use super::links;
 use super::own::OwnPaths;
 use super::structure::{self, Field, FieldKind, Stands};
@@ -20,10 +20,9 @@ use super::{Decoding, Kind, PlaceKind};
 
 /// JSON inside text inside JSON is read this deep.
 const DEEPEST_TEXT: usize = 3;
-/// Encodings over encodings are undone this deep.
-const DEEPEST_CODE: usize = 3;
-/// Decoded views of a leaf may be so many times as long as the leaf, together.
-const MOST_DECODED: usize = 8;
+
+/// Bytes of member names that are remembered as seen.
+const MOST_NAMES: usize = 1 << 18;
 
 /// Where a leaf stands and what is known of it.
 #[derive(Clone)]
@@ -52,6 +51,8 @@ struct Noted<'a> {
     chunks: &'a [Chunk],
     /// Kind of place for a class at a part of the text, and whether that part is all of a scalar.
     kind: &'a KindOf<'a>,
+    /// For a decoded view: the part of the text that it was decoded from.
+    origin: Option<Range<usize>>,
 }
 
 impl Engine {
@@ -90,6 +91,9 @@ impl Engine {
         if trimmed.is_empty() {
             return;
         }
+        if leaf.form == Form::Key && self.is_known_name(frame, trimmed) {
+            return;
+        }
         if leaf.form == Form::Text || leaf.form == Form::Rest {
             if leaf.nested < DEEPEST_TEXT
                 && trimmed.starts_with(['{', '[', '"'])
@@ -106,6 +110,21 @@ impl Engine {
             }
         }
         self.passage(frame, text, leaf, &[]);
+    }
+
+    /// Whether a plain member name was noted before; lists repeat theirs in each item.
+    fn is_known_name(&mut self, frame: &Frame<'_>, name: &str) -> bool {
+        let plain =
+            name.len() <= 64 && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"_- ".contains(&b));
+        if !plain || !frame.echo.is_empty() {
+            return false;
+        }
+        let print = self.word_print(name).rotate_left(u32::from(frame.record.pointed) + 1);
+        let known = self.names_seen.contains(print);
+        if !known && self.names_seen.bytes() < MOST_NAMES {
+            self.names_seen.insert(print);
+        }
+        known
     }
 
     /// Reads a text that is JSON as leaves; `false` when it is not.
@@ -187,19 +206,24 @@ impl Engine {
         if !view.is_same() {
             chain.push(Decoding::Fold);
         }
+        let derived = decode::derive(text, &view.text, &[]);
         let plan = Passage {
             start: 0,
             length: 0,
             offset: 0,
-            origin: None,
+            coded: !derived.is_empty(),
             kind: whole.kind(Class::Leaf, free),
             path: leaf.path.clone(),
             chain: chain.clone(),
         };
         let chunks = self.store.push(text, &plan);
         self.sample(text, &chunks);
-        let noted = Noted { chunks: &chunks, kind: &kind };
-        self.note(frame, text, &view, &noted);
+        let noted = Noted { chunks: &chunks, kind: &kind, origin: None };
+        self.note(frame, &view, &noted);
+        if !view.is_same() {
+            self.urls(frame, text, &noted);
+        }
+        self.chunk_words(text, &view, &chunks);
         self.whole(frame, text, 0, &noted);
         if let Some(kinds) = frame.own.kinds(&leaf.path).filter(|_| leaf.form != Form::Key) {
             self.own(frame, text, kinds, 0, &chunks);
@@ -213,38 +237,43 @@ impl Engine {
                 self.own(frame, &field.text, kinds, field.range.start, &chunks);
             }
         }
-        self.decoded(frame, text, &view, &plan, free);
+        self.decoded(frame, text, &view, derived, &chunks, free);
     }
 
-    /// Notes the atoms and words of a text.
-    fn note(&mut self, frame: &Frame<'_>, text: &str, view: &View<'_>, noted: &Noted<'_>) {
+    /// Notes the atoms of a text.
+    fn note(&mut self, frame: &Frame<'_>, view: &View<'_>, noted: &Noted<'_>) {
         atoms::atoms(&view.text, &mut |class, form, range| {
             let range = view.source(range.start)..view.source(range.end);
             self.put(frame, class, form, &range, noted);
         });
-        let absolute = links::absolute(text);
-        let bare = links::bare(text, &absolute);
-        for range in absolute.into_iter().chain(bare) {
-            if let Some(forms) = atoms::url_forms(cut(text, range.clone())) {
-                self.put(frame, Class::Url, &forms.exact, &range, noted);
-                for prefix in &forms.prefixes {
-                    self.put(frame, Class::UrlPrefix, prefix, &range, noted);
-                }
-                if let Some(open) = &forms.open {
-                    self.put(frame, Class::UrlNumber, open, &range, noted);
-                }
-            }
-        }
-        for chunk in noted.chunks {
-            if noted.chunks.len() == 1 {
-                self.words(&view.text, chunk.block);
-            } else {
-                self.words(&fold(cut(text, chunk.from..chunk.from + chunk.length)).text, chunk.block);
+    }
+
+    /// Notes the urls of a text that folding would change, letter by letter.
+    fn urls(&mut self, frame: &Frame<'_>, text: &str, noted: &Noted<'_>) {
+        for range in links::absolute(text) {
+            if let Some(forms) = links::read(cut(text, range.clone())).and_then(super::urls::forms) {
+                super::urls::sink(&forms, &range, &mut |class, form, range| {
+                    self.put(frame, class, form, &range, noted);
+                });
             }
         }
     }
 
-    fn words(&mut self, folded: &str, block: u32) {
+    fn chunk_words(&mut self, text: &str, view: &View<'_>, chunks: &[Chunk]) {
+        for chunk in chunks {
+            if chunks.len() == 1 {
+                self.words(&view.text, chunk.block, Layered::No);
+            } else {
+                self.words(
+                    &fold(cut(text, chunk.from..chunk.from + chunk.length)).text,
+                    chunk.block,
+                    Layered::No,
+                );
+            }
+        }
+    }
+
+    fn words(&mut self, folded: &str, block: u32, layered: Layered) {
         let mut small = std::mem::take(&mut self.lowered);
         small.clear();
         if folded.is_ascii() {
@@ -253,12 +282,17 @@ impl Engine {
         } else {
             small.push_str(&lower(folded));
         }
+        let phrases = match layered {
+            Layered::Yes => &mut self.coded_phrases,
+            Layered::No => &mut self.phrases,
+        };
+        let key = &self.key;
         let mut before = None;
         for word in small.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()) {
-            let print = self.word_print(word);
-            self.phrases.add(block, print);
+            let print = word_print(key, word);
+            phrases.add(block, print);
             if let Some(before) = before {
-                self.phrases.add(block, pair(before, print));
+                phrases.add(block, pair(before, print));
             }
             before = Some(print);
         }
@@ -290,7 +324,7 @@ impl Engine {
             return;
         }
         let range = base..base + text.len();
-        let noted = Noted { chunks, kind: &|_, _| (kind, true) };
+        let noted = Noted { chunks, kind: &|_, _| (kind, true), origin: None };
         for form in own_forms(super::split::address(text), kinds) {
             self.put(frame, Class::Own, &form, &range, &noted);
         }
@@ -301,57 +335,56 @@ impl Engine {
         if frame.echo.contains(&print) {
             return;
         }
-        let at = noted.chunks.partition_point(|chunk| chunk.from <= range.start).saturating_sub(1);
-        let Some(chunk) = noted.chunks.get(at) else { return };
-        let offset = chunk.at + u32::try_from(range.start - chunk.from).unwrap_or(0);
         let (kind, whole) = (noted.kind)(class, range);
-        self.insert(class, print, Occurrence::new(kind, whole, chunk.block, offset, range.len()));
+        let (range, look) = match &noted.origin {
+            Some(origin) => (origin, Look::Coded),
+            None if whole => (range, Look::Whole),
+            None => (range, Look::Part),
+        };
+        let Some(chunk) = chunk_at(noted.chunks, range.start) else { return };
+        let offset = chunk.at + u32::try_from(range.start - chunk.from).unwrap_or(0);
+        self.insert(class, print, Occurrence::new(kind, look, chunk.block, offset, range.len()));
     }
 
-    /// Notes the decoded views of a text, and theirs.
-    fn decoded(&mut self, frame: &Frame<'_>, text: &str, view: &View<'_>, plan: &Passage, free: PlaceKind) {
-        let mut budget = text.len() * MOST_DECODED + 4096;
-        let mut seen: BTreeSet<u64> = BTreeSet::new();
-        let first = decode::derive(text, &view.text, &plan.chain);
-        // ORDER: what is nearest to the text first, so that a long way to a view does not hide a short one.
-        let mut open: VecDeque<(decode::Derived, usize, Vec<Decoding>, Range<usize>)> = first
-            .into_iter()
-            .map(|derived| {
-                let origin = view.source(derived.range.start)..view.source(derived.range.end);
-                (derived, 1, plan.chain.clone(), origin)
-            })
-            .collect();
-        while let Some((derived, depth, mut chain, origin)) = open.pop_front() {
-            if derived.text.len() > budget {
-                self.complete = false;
-                continue;
+    /// Notes the decoded views of a text, and theirs. They are not kept: evidence decodes again.
+    fn decoded(
+        &mut self,
+        frame: &Frame<'_>,
+        text: &str,
+        view: &View<'_>,
+        first: Vec<decode::Derived>,
+        chunks: &[Chunk],
+        free: PlaceKind,
+    ) {
+        if first.is_empty() {
+            return;
+        }
+        let key = self.key;
+        let walk = decode::layers(text, view, first, &|text| word_print(&key, text), &mut |layer| {
+            let noted = Noted { chunks, kind: &|_, _| (free, false), origin: Some(layer.origin.clone()) };
+            self.note(frame, layer.view, &noted);
+            self.whole(frame, layer.text, 0, &noted);
+            if let Some(chunk) = chunk_at(chunks, layer.origin.start) {
+                self.words(&layer.view.text, chunk.block, Layered::Yes);
             }
-            if !seen.insert(self.word_print(&derived.text)) {
-                continue;
-            }
-            budget -= derived.text.len();
-            chain.extend(derived.steps);
-            let view = fold(&derived.text);
-            if !view.is_same() {
-                chain.push(Decoding::Fold);
-            }
-            let passage = Passage {
-                origin: Some((origin.start, origin.end)),
-                kind: free,
-                chain: chain.clone(),
-                ..plan.clone()
-            };
-            let chunks = self.store.push(&derived.text, &passage);
-            let noted = Noted { chunks: &chunks, kind: &|_, _| (free, false) };
-            self.note(frame, &derived.text, &view, &noted);
-            self.whole(frame, &derived.text, 0, &noted);
-            if depth < DEEPEST_CODE {
-                for next in decode::derive(&derived.text, &view.text, &chain) {
-                    open.push_back((next, depth + 1, chain.clone(), origin.clone()));
-                }
-            }
+            true
+        });
+        if walk == decode::Walk::Cut {
+            self.complete = false;
         }
     }
+}
+
+/// Whether words stand in plain text or in a decoded view.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Layered {
+    Yes,
+    No,
+}
+
+/// The part of a passage that holds a place.
+fn chunk_at(chunks: &[Chunk], at: usize) -> Option<&Chunk> {
+    chunks.get(chunks.partition_point(|chunk| chunk.from <= at).saturating_sub(1))
 }
 
 /// The fingerprint of two neighbouring words.

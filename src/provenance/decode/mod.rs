@@ -7,10 +7,12 @@
 mod codes;
 mod hidden;
 mod inplace;
+mod layers;
 mod markup;
 mod runs;
 mod spelled;
 mod turned;
 mod views;
 
+pub(crate) use layers::{Walk, layers};
 pub(crate) use views::{Derived, derive, reversed, rot13};

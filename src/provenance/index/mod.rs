@@ -12,4 +12,4 @@ mod table;
 pub(crate) use phrases::Phrases;
 pub(crate) use prints::Prints;
 pub(crate) use store::{Chunk, Passage, Store};
-pub(crate) use table::{Occurrence, Table, order, spread};
+pub(crate) use table::{LONGEST, Look, Occurrence, Table, order, spread};

@@ -13,7 +13,7 @@ pub(crate) const BLOCK: usize = 64 * 1024;
 /// Bytes of a cut passage that stand again at the start of its next part, so that no phrase is cut.
 const OVERLAP: usize = 256;
 
-/// One leaf, or one decoded view of a part of it, or a part of either.
+/// One leaf, or a part of a long one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Passage {
     /// Where it starts in the block.
@@ -22,8 +22,8 @@ pub(crate) struct Passage {
     pub(crate) length: usize,
     /// Where this part starts within the text it is a part of.
     pub(crate) offset: usize,
-    /// For a decoded view: the part of the leaf it was decoded from.
-    pub(crate) origin: Option<(usize, usize)>,
+    /// Whether anything in it decodes.
+    pub(crate) coded: bool,
     /// What kind of place the leaf is.
     pub(crate) kind: PlaceKind,
     /// JSON path of the leaf.
@@ -156,9 +156,8 @@ impl Store {
         if block == self.current() {
             return Some((self.text.clone(), self.passages.clone()));
         }
-        let sealed = self.sealed.get(usize::try_from(block.checked_sub(self.first)?).ok()?)?;
-        let mut raw = lz4_flex::block::decompress(&sealed.packed, sealed.length).ok()?;
-        let directory = raw.split_off(sealed.text);
+        let (mut raw, end) = self.unpack(block)?;
+        let directory = raw.split_off(end);
         let mut passages = Vec::new();
         let mut at = 0;
         while let Some(passage) = read(&directory, &mut at) {
@@ -167,12 +166,51 @@ impl Store {
         Some((String::from_utf8(raw).ok()?, passages))
     }
 
-    /// The passage that holds a place, and the text of its block.
+    /// The passage that holds a place, and its text.
     pub(crate) fn passage(&self, block: u32, offset: usize) -> Option<(String, Passage)> {
-        let (text, mut passages) = self.read(block)?;
-        let at = passages.partition_point(|passage| passage.start <= offset).checked_sub(1)?;
-        (at < passages.len()).then(|| (text, passages.swap_remove(at)))
+        if block == self.current() {
+            let at = self.passages.partition_point(|passage| passage.start <= offset).checked_sub(1)?;
+            let passage = self.passages.get(at)?.clone();
+            let text = self.text.get(passage.start..passage.start + passage.length)?.to_owned();
+            return Some((text, passage));
+        }
+        let (raw, text) = self.unpack(block)?;
+        let directory = raw.get(text..)?;
+        let mut at = 0;
+        let mut last = None;
+        while at < directory.len() {
+            let here = at;
+            if skip(directory, &mut at)? > offset {
+                break;
+            }
+            last = Some(here);
+        }
+        let passage = read(directory, &mut last?)?;
+        let text = raw.get(passage.start..passage.start + passage.length)?;
+        Some((String::from_utf8_lossy(text).into_owned(), passage))
     }
+
+    /// A sealed block: text and directory, and where the text ends.
+    fn unpack(&self, block: u32) -> Option<(Vec<u8>, usize)> {
+        let sealed = self.sealed.get(usize::try_from(block.checked_sub(self.first)?).ok()?)?;
+        let raw = lz4_flex::block::decompress(&sealed.packed, sealed.length).ok()?;
+        Some((raw, sealed.text))
+    }
+}
+
+/// Steps over one entry of a directory and returns where its passage starts.
+fn skip(raw: &[u8], at: &mut usize) -> Option<usize> {
+    let start = read_number(raw, at)?;
+    for _ in 0..4 {
+        read_number(raw, at)?;
+    }
+    let steps = read_number(raw, at)?;
+    for _ in 0..steps {
+        read_number(raw, at)?;
+    }
+    let size = read_number(raw, at)?;
+    *at += size;
+    Some(start)
 }
 
 fn write_number(mut value: usize, out: &mut Vec<u8>) {
@@ -209,14 +247,7 @@ fn write(passage: &Passage, out: &mut Vec<u8>) {
     write_number(passage.start, out);
     write_number(passage.length, out);
     write_number(passage.offset, out);
-    match passage.origin {
-        Some((from, to)) => {
-            write_number(1, out);
-            write_number(from, out);
-            write_number(to, out);
-        }
-        None => write_number(0, out),
-    }
+    write_number(usize::from(passage.coded), out);
     write_number(KINDS.iter().position(|kind| *kind == passage.kind).unwrap_or(5), out);
     write_number(passage.chain.len(), out);
     for step in &passage.chain {
@@ -230,10 +261,7 @@ fn read(raw: &[u8], at: &mut usize) -> Option<Passage> {
     let start = read_number(raw, at)?;
     let length = read_number(raw, at)?;
     let offset = read_number(raw, at)?;
-    let origin = match read_number(raw, at)? {
-        0 => None,
-        _ => Some((read_number(raw, at)?, read_number(raw, at)?)),
-    };
+    let coded = read_number(raw, at)? == 1;
     let kind = *KINDS.get(read_number(raw, at)?)?;
     let steps = read_number(raw, at)?;
     let mut chain = Vec::new();
@@ -247,7 +275,7 @@ fn read(raw: &[u8], at: &mut usize) -> Option<Passage> {
         start,
         length,
         offset,
-        origin,
+        coded,
         kind,
         path: String::from_utf8_lossy(path).into_owned(),
         chain,
@@ -265,7 +293,7 @@ mod tests {
             start: 0,
             length: 0,
             offset: 0,
-            origin: Some((3, 900)),
+            coded: true,
             kind: PlaceKind::IdentityField,
             path: "$['a'][0]".to_owned(),
             chain: vec![Decoding::Base64, Decoding::Percent],
@@ -277,12 +305,8 @@ mod tests {
             let (block, passage) =
                 store.passage(chunk.block, chunk.at as usize + 5).unwrap_or_else(|| panic!());
             assert_eq!((passage.offset, passage.length), (chunk.from, chunk.length));
-            assert_eq!(
-                (&passage.path, &passage.chain, passage.origin),
-                (&plan.path, &plan.chain, plan.origin)
-            );
-            let part = block.get(passage.start..passage.start + passage.length);
-            assert_eq!(part, text.get(chunk.from..chunk.from + chunk.length));
+            assert_eq!((&passage.path, &passage.chain, passage.coded), (&plan.path, &plan.chain, plan.coded));
+            assert_eq!(Some(block.as_str()), text.get(chunk.from..chunk.from + chunk.length));
         }
         let covered = chunks.last().map(|chunk| chunk.from + chunk.length);
         assert_eq!(covered, Some(text.len()));

@@ -11,25 +11,38 @@ const MOST_A_KIND: usize = 2;
 /// Longest row of slots that is searched; a longer one grows the table.
 const LONGEST_PROBE: usize = 64;
 
-/// A place in the log, packed: kind, whole, length, block, offset.
+/// How a value stands at its place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Look {
+    /// It is a part of a longer text.
+    Part = 0,
+    /// It is all of a scalar.
+    Whole = 1,
+    /// The place is the text that it is decoded from.
+    Coded = 2,
+}
+
+/// A place in the log, packed: kind, whole, coded, length, block, offset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Occurrence(u64);
 
 const OFFSET_BITS: u32 = 17;
 const BLOCK_BITS: u32 = 28;
-const LENGTH_BITS: u32 = 14;
+const LENGTH_BITS: u32 = 13;
+/// A length of so many bytes or more.
+pub(crate) const LONGEST: usize = (1 << LENGTH_BITS) - 1;
 
 impl Occurrence {
-    pub(crate) fn new(kind: PlaceKind, whole: bool, block: u32, offset: u32, length: usize) -> Self {
-        let length = (length as u64).min((1 << LENGTH_BITS) - 1);
+    pub(crate) fn new(kind: PlaceKind, look: Look, block: u32, offset: u32, length: usize) -> Self {
+        let length = length.min(LONGEST) as u64;
         let block = u64::from(block) & ((1 << BLOCK_BITS) - 1);
         let offset = u64::from(offset) & ((1 << OFFSET_BITS) - 1);
-        let head = (kind_code(kind) << 1) | u64::from(whole);
+        let head = (kind_code(kind) << 2) | look as u64;
         Self(((head << LENGTH_BITS | length) << BLOCK_BITS | block) << OFFSET_BITS | offset | 1 << 63)
     }
 
     pub(crate) fn kind(self) -> PlaceKind {
-        match (self.0 >> (OFFSET_BITS + BLOCK_BITS + LENGTH_BITS + 1)) & 7 {
+        match (self.0 >> (OFFSET_BITS + BLOCK_BITS + LENGTH_BITS + 2)) & 7 {
             0 => PlaceKind::OwnData,
             1 => PlaceKind::LinkField,
             2 => PlaceKind::IdentityField,
@@ -39,8 +52,12 @@ impl Occurrence {
         }
     }
 
-    pub(crate) fn whole(self) -> bool {
-        (self.0 >> (OFFSET_BITS + BLOCK_BITS + LENGTH_BITS)) & 1 == 1
+    pub(crate) fn look(self) -> Look {
+        match (self.0 >> (OFFSET_BITS + BLOCK_BITS + LENGTH_BITS)) & 3 {
+            0 => Look::Part,
+            1 => Look::Whole,
+            _ => Look::Coded,
+        }
     }
 
     pub(crate) fn length(self) -> usize {
@@ -223,15 +240,18 @@ mod tests {
         let mut table = Table::default();
         for print in 1..5000_u64 {
             let print = print.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-            table.insert(print, Occurrence::new(PlaceKind::FreeText, false, 7, 99, 12));
-            table.insert(print, Occurrence::new(PlaceKind::OwnData, true, 8, 65_536, 20_000));
+            table.insert(print, Occurrence::new(PlaceKind::FreeText, Look::Coded, 7, 99, 12));
+            table.insert(print, Occurrence::new(PlaceKind::OwnData, Look::Whole, 8, 65_536, 20_000));
         }
         let found = table.find(0x9e37_79b9_7f4a_7c15);
         let read: Vec<_> =
-            found.iter().map(|o| (o.kind(), o.whole(), o.block(), o.offset(), o.length())).collect();
+            found.iter().map(|o| (o.kind(), o.look(), o.block(), o.offset(), o.length())).collect();
         assert_eq!(
             read,
-            [(PlaceKind::FreeText, false, 7, 99, 12), (PlaceKind::OwnData, true, 8, 65_536, 16_383)]
+            [
+                (PlaceKind::FreeText, Look::Coded, 7, 99, 12),
+                (PlaceKind::OwnData, Look::Whole, 8, 65_536, LONGEST)
+            ]
         );
         assert!(!table.contains(12345));
         let mut gone = 0;
@@ -243,9 +263,9 @@ mod tests {
     fn a_kind_does_not_push_out_another() {
         let mut table = Table::default();
         for at in 0..100 {
-            table.insert(5, Occurrence::new(PlaceKind::FreeText, false, 0, at, 1));
+            table.insert(5, Occurrence::new(PlaceKind::FreeText, Look::Part, 0, at, 1));
         }
-        table.insert(5, Occurrence::new(PlaceKind::IdentityField, false, 0, 100, 1));
+        table.insert(5, Occurrence::new(PlaceKind::IdentityField, Look::Part, 0, 100, 1));
         assert_eq!(table.find(5).len(), MOST_A_KIND + 1);
     }
 }
