@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 use super::approve::ApproveArgs;
+use super::audit::AuditArgs;
 use super::check::CheckArgs;
 use super::grants::GrantsArgs;
 use super::init::InitArgs;
@@ -38,6 +39,12 @@ pub(super) enum Command {
     /// mail.send_email --args '{"to": "ana@corp.example"}' --context page.txt`; `bouncer check --config
     /// bouncer.yaml --accept mail`. Ends with exit code 4 when something needs a decision.
     Check(CheckArgs),
+    /// Read the audit log: follow it, count it, show a record, check its chain, export it.
+    ///
+    /// Examples: `bouncer audit tail -f`; `bouncer audit summary`; `bouncer audit show 12`; `bouncer audit
+    /// verify`; `bouncer audit export --format csv > calls.csv`. `verify` ends with exit code 6 when the
+    /// chain is broken or its tail was cut off.
+    Audit(AuditArgs),
     /// See it work: a hijacked agent in front of the real proxy, in a minute, with nothing prepared.
     Demo,
     /// One of the small servers of the demo, on stdin and stdout.

@@ -4,6 +4,7 @@
 
 mod approve;
 mod args;
+mod audit;
 mod check;
 mod classify;
 mod demo;
@@ -52,6 +53,7 @@ pub fn main() -> std::process::ExitCode {
     match args.command {
         Command::Run(args) => run::run(args, &mut io::stderr()),
         Command::Check(args) => check::check(&args, &mut out(), &mut io::stderr()),
+        Command::Audit(args) => audit::audit(&args, &mut out(), &mut io::stderr()),
         Command::Demo => demo::demo(&mut out()),
         Command::DemoServer { name, folder } => demo_servers::demo_server(&name, &folder),
         Command::Init(args) => init::init(&args, &mut out(), &mut io::stderr()),

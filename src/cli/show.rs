@@ -38,6 +38,13 @@ pub(super) fn date(millis: u64) -> String {
     text.get(..10).unwrap_or("never").to_owned()
 }
 
+/// A moment (UTC, to the second), given in milliseconds since 1970.
+pub(super) fn moment(millis: u64) -> String {
+    let seconds = i64::try_from(millis / 1_000).ok();
+    let moment = seconds.and_then(|seconds| jiff::Timestamp::from_second(seconds).ok());
+    moment.map_or_else(|| "(no time)".to_owned(), |moment| moment.to_string())
+}
+
 /// A text on one line without characters that a terminal acts on.
 pub(super) fn line(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());

@@ -13,6 +13,7 @@
 )]
 
 mod approve;
+mod audit;
 mod check;
 mod configs;
 mod demo;

@@ -14,6 +14,7 @@ use actix::prelude::*;
 use tokio::sync::oneshot;
 
 use super::file::{Appended, AuditFile};
+use super::head::{Head, HeadFile};
 
 /// How often a held lock is tried again, and for how long.
 const RETRY: Duration = Duration::from_millis(2);
@@ -65,10 +66,17 @@ pub enum AuditError {
 
 type Flushed = oneshot::Sender<io::Result<()>>;
 
+/// A request to flush: who waits for it, and the end of the log when it was asked for.
+struct Request {
+    waiting: Option<Flushed>,
+    head: Option<Head>,
+}
+
 /// Owns the log.
 pub struct AuditActor {
     file: AuditFile,
-    flusher: mpsc::Sender<Option<Flushed>>,
+    heads: HeadFile,
+    flusher: mpsc::Sender<Request>,
     /// Whether lines were written since the last flush.
     dirty: bool,
     /// Outcomes that are written with the next verdict, or soon.
@@ -89,11 +97,13 @@ impl AuditActor {
     pub fn open(path: &Path) -> io::Result<Self> {
         let file = AuditFile::open(path)?;
         let handle = file.flusher()?;
+        let heads = HeadFile::beside(path);
+        let kept = heads.clone();
         let (flusher, requests) = mpsc::channel();
         std::thread::Builder::new()
             .name("audit-flush".to_owned())
-            .spawn(move || flush_loop(&handle, &requests))?;
-        Ok(Self { file, flusher, dirty: false, held: Vec::new(), handover: None })
+            .spawn(move || flush_loop(&handle, &kept, &requests))?;
+        Ok(Self { file, heads, flusher, dirty: false, held: Vec::new(), handover: None })
     }
 
     /// Appends, trying again while another process holds the lock.
@@ -136,19 +146,24 @@ impl Drop for AuditActor {
     fn drop(&mut self) {
         for _ in 0..RETRIES {
             if self.held.is_empty() || !matches!(self.file.append_all(&self.held), Ok(Appended::Locked)) {
-                return;
+                break;
             }
             std::thread::yield_now();
+        }
+        if let Some(head) = self.file.head() {
+            keep(&self.heads, &head);
         }
     }
 }
 
-fn flush_loop(file: &File, requests: &mpsc::Receiver<Option<Flushed>>) {
+fn flush_loop(file: &File, heads: &HeadFile, requests: &mpsc::Receiver<Request>) {
     while let Ok(first) = requests.recv() {
         // One flush serves all that wait by now.
-        let mut waiting: Vec<Flushed> = first.into_iter().collect();
+        let mut head = first.head;
+        let mut waiting: Vec<Flushed> = first.waiting.into_iter().collect();
         while let Ok(more) = requests.try_recv() {
-            waiting.extend(more);
+            waiting.extend(more.waiting);
+            head = more.head.or(head);
         }
         let result = file.sync_data();
         for reply in waiting {
@@ -159,6 +174,16 @@ fn flush_loop(file: &File, requests: &mpsc::Receiver<Option<Flushed>>) {
             // A caller that is gone needs no answer.
             drop(reply.send(copy));
         }
+        if let Some(head) = head.filter(|_| result.is_ok()) {
+            keep(heads, &head);
+        }
+    }
+}
+
+/// Keeps the end of the log. Its loss lets a cut tail pass unnoticed, and loses no record.
+fn keep(heads: &HeadFile, head: &Head) {
+    if let Err(error) = heads.advance(head) {
+        tracing::warn!("the end of the audit log could not be kept: {error}");
     }
 }
 
@@ -168,7 +193,7 @@ impl Actor for AuditActor {
     fn started(&mut self, ctx: &mut Self::Context) {
         ctx.set_mailbox_capacity(1_024);
         ctx.run_interval(FLUSH, |actor, _| {
-            if actor.dirty && actor.flusher.send(None).is_ok() {
+            if actor.dirty && actor.flusher.send(Request { waiting: None, head: actor.file.head() }).is_ok() {
                 actor.dirty = false;
             }
         });
@@ -194,7 +219,8 @@ impl Handler<AppendVerdict> for AuditActor {
         }
         Box::pin(appended.then(|result, actor, _| {
             let (reply, flushed) = oneshot::channel();
-            let asked = result.is_ok() && actor.flusher.send(Some(reply)).is_ok();
+            let request = Request { waiting: Some(reply), head: actor.file.head() };
+            let asked = result.is_ok() && actor.flusher.send(request).is_ok();
             async move {
                 result?;
                 if !asked {

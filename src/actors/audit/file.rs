@@ -9,6 +9,7 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
 use super::chain::{GENESIS, seal, verify_line};
+use super::head::Head;
 
 /// Bytes read from the end of the file to find its last line, doubled until it is found.
 const TAIL: u64 = 16 * 1024;
@@ -44,6 +45,11 @@ impl AuditFile {
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         let file = options.open(path)?;
         Ok(Self { file, known_len: u64::MAX, prev: GENESIS.to_owned() })
+    }
+
+    /// The end of the log after our last line; `None` before it.
+    pub fn head(&self) -> Option<Head> {
+        (self.known_len != u64::MAX).then(|| Head { bytes: self.known_len, hash: self.prev.clone() })
     }
 
     /// A second handle for flushing from another thread.
