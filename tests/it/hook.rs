@@ -2,6 +2,7 @@
 //! whatever goes wrong the hook neither fails nor delays the client.
 
 use std::io::{Read, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -190,15 +191,15 @@ fn b18_a_bouncer_that_is_gone_dead_or_stuck_delays_nobody() {
         assert!(start.elapsed() < Duration::from_secs(1) + AT_MOST / 5, "{:?}", start.elapsed());
     };
     // Gone: no state folder, and one that nobody listens in.
-    let state = tempfile::tempdir().expect("a temporary folder");
-    quick(&state.path().join("nothing"));
-    let run = state.path().join("run");
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    quick(&folder.path().join("nothing"));
+    let run = folder.path().join("run");
     std::fs::create_dir(&run).expect("a writable folder");
     drop(UnixListener::bind(run.join("1.sock")).expect("a free path"));
-    quick(state.path());
+    quick(folder.path());
     // Stuck: it listens and never answers.
     let _stuck = UnixListener::bind(run.join("2.sock")).expect("a free path");
-    quick(state.path());
+    quick(folder.path());
     // Stopped in the middle of its work, and heard again when it goes on.
     let Some(stage) = stage() else { return };
     let mut agent = client(&stage);
@@ -254,7 +255,6 @@ fn b21_a_prompt_is_stored_and_never_printed_back() {
     let output = hook(&stage.state(), &["user-prompt"], payload.as_bytes());
     assert!(output.stdout.is_empty() && output.stderr.is_empty(), "{output:?}");
     // The socket is the user's alone, and takes nothing but whole lines.
-    use std::os::unix::fs::PermissionsExt;
     let path = socket(&stage, agent.pid());
     assert_eq!(std::fs::metadata(&path).expect("it is there").permissions().mode() & 0o777, 0o600);
     let mut link = UnixStream::connect(&path).expect("it listens");

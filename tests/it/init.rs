@@ -79,7 +79,10 @@ fn command_line(text: &str) -> Vec<String> {
         .skip_while(|word| word != env!("CARGO_BIN_EXE_bouncer"))
         .filter(|word| word != "args")
         .collect();
-    let config = line.iter().position(|word| word.ends_with(".yaml")).expect("our entry names a config");
+    let config = line
+        .iter()
+        .position(|word| Path::new(word).extension().is_some_and(|ext| ext == "yaml"))
+        .expect("our entry names a config");
     line.truncate(config + 1);
     line
 }
