@@ -335,6 +335,8 @@ impl UpstreamActor {
         let me = ctx.address();
         actix::spawn(async move {
             if let Ok(permit) = starts.acquire_owned().await {
+                // Starting a process takes a millisecond or more; what clients sent goes first.
+                tokio::task::yield_now().await;
                 let _ = me.send(Started(permit)).await;
             }
         });

@@ -500,4 +500,22 @@ mod tests {
         flatten(&mut broken);
         assert_eq!(broken, b"{ \"a\\n\":  1}");
     }
+
+    proptest::proptest! {
+        #![proptest_config(proptest::prelude::ProptestConfig::with_cases(2_000))]
+
+        #[test]
+        fn what_is_json_is_what_serde_takes_for_json(text in "[\\[\\]{},:\"a\\\\u0-9dDeE+.\\- tnfruls]{0,24}") {
+            let serde = serde_json::from_str::<&serde_json::value::RawValue>(&text).is_ok();
+            proptest::prop_assert_eq!(valid(text.as_bytes()), serde);
+        }
+
+        #[test]
+        fn a_splice_of_nothing_changes_nothing(text in ".{0,40}", at in 0_usize..40) {
+            let at = at.min(text.len());
+            let mut out = Vec::new();
+            splice(text.as_bytes(), &[(at..at, b"")], &mut out);
+            proptest::prop_assert_eq!(out, text.as_bytes());
+        }
+    }
 }

@@ -187,19 +187,9 @@ impl Session {
         self.greeting.can_ask
     }
 
-    /// Whether this call is still to be answered.
-    pub fn is_open(&self, call: u64) -> bool {
-        self.calls.contains_key(&call)
-    }
-
     /// Whether nothing is left to be answered.
     pub fn is_idle(&self) -> bool {
         self.pending.is_empty()
-    }
-
-    /// Whether the client gave a progress token with this call.
-    pub fn has_token(&self, call: u64) -> bool {
-        self.calls.get(&call).is_some_and(|call| call.token.is_some())
     }
 
     /// A new id for a question.
