@@ -24,28 +24,33 @@ pub(crate) fn samples(text: &str, key: u64) -> Vec<(usize, u64)> {
     }
     let high = BASE.wrapping_pow(u32::try_from(PIECE).unwrap_or(16));
     let mut rolling = 0_u64;
-    let mut found: Vec<(usize, u64)> = Vec::new();
-    // The pieces of the window that may still be its smallest, smallest first.
-    let mut row: std::collections::VecDeque<(usize, u64)> = std::collections::VecDeque::new();
+    let mut hashes: Vec<u64> = Vec::with_capacity(bytes.len());
     for (at, byte) in bytes.iter().enumerate() {
         rolling = rolling.wrapping_mul(BASE).wrapping_add(u64::from(*byte) + 1);
         if let Some(gone) = at.checked_sub(PIECE).and_then(|gone| bytes.get(gone)) {
             rolling = rolling.wrapping_sub((u64::from(*gone) + 1).wrapping_mul(high));
         }
-        let Some(start) = (at + 1).checked_sub(PIECE) else { continue };
-        let hash = mix(rolling ^ key);
-        while row.back().is_some_and(|(_, last)| *last >= hash) {
-            row.pop_back();
+        if at + 1 >= PIECE {
+            hashes.push(mix(rolling ^ key));
         }
-        row.push_back((start, hash));
-        if row.front().is_some_and(|(first, _)| first + WINDOW <= start) {
-            row.pop_front();
+    }
+    // The least of each window, the first of equals; looked for again only when it has left the window.
+    let mut found: Vec<(usize, u64)> = Vec::new();
+    let mut least = (0, u64::MAX);
+    for (start, hash) in hashes.iter().enumerate() {
+        if *hash < least.1 {
+            least = (start, *hash);
+        } else if least.0 + WINDOW <= start {
+            least = (start, *hash);
+            for (back, other) in hashes.get(start + 1 - WINDOW..start).unwrap_or_default().iter().enumerate()
+            {
+                if *other < least.1 || (*other == least.1 && least.0 == start) {
+                    least = (start + 1 - WINDOW + back, *other);
+                }
+            }
         }
-        if start + 1 >= WINDOW
-            && let Some(least) = row.front()
-            && found.last() != Some(least)
-        {
-            found.push(*least);
+        if start + 1 >= WINDOW && found.last() != Some(&least) {
+            found.push(least);
         }
     }
     // The smallest of many hashes are all small; mixed again they spread over a table.
@@ -136,6 +141,22 @@ impl Grams {
 
 /// Folded text as it is compared: small letters, white space as one space.
 pub(crate) fn normal(text: &str) -> String {
+    if text.is_ascii() {
+        let mut out = Vec::with_capacity(text.len());
+        let mut blank = true;
+        for b in text.bytes() {
+            if b > b' ' && b != 0x7f {
+                out.push(b.to_ascii_lowercase());
+                blank = false;
+            } else if b == b' ' || (b'\t'..=b'\r').contains(&b) {
+                if !blank {
+                    out.push(b' ');
+                }
+                blank = true;
+            }
+        }
+        return String::from_utf8(out).unwrap_or_default();
+    }
     let folded = super::fold::folded(text);
     let mut out = String::with_capacity(folded.len());
     let mut blank = true;

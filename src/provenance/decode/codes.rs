@@ -71,64 +71,70 @@ struct List {
     start: usize,
     end: usize,
     codes: Vec<u32>,
-    /// The codes read backwards, digit by digit.
-    back: Vec<u32>,
 }
 
 pub(crate) fn derive(text: &str, all: &mut Vec<Derived>) {
     let bytes = text.as_bytes();
     let mut lists: [List; 6] = Default::default();
+    let mut open = false;
     let mut at = 0;
-    while at < bytes.len() {
-        if !byte(bytes, at).is_ascii_alphanumeric() {
-            at += 1;
+    loop {
+        let rest = bytes.get(at..).unwrap_or_default();
+        let Some(skip) = rest.iter().position(u8::is_ascii_alphanumeric) else { break };
+        let start = at + skip;
+        let rest = bytes.get(start..).unwrap_or_default();
+        let mut length = rest.iter().position(|b| !b.is_ascii_alphanumeric()).unwrap_or(rest.len());
+        if length == 1 && byte(rest, 1) == b'+' {
+            let tail = rest.get(2..).unwrap_or_default();
+            length = 2 + tail.iter().position(|b| !b.is_ascii_alphanumeric()).unwrap_or(tail.len());
+        }
+        at = start + length;
+        let item = cut(text, start..at);
+        // Words are told from codes at a glance: a code has a digit, or two letters.
+        let code_like =
+            (2..=8).contains(&item.len()) && (item.len() == 2 || item.bytes().any(|b| b.is_ascii_digit()));
+        if !code_like && !open {
             continue;
         }
-        let start = at;
-        while byte(bytes, at).is_ascii_alphanumeric() || (byte(bytes, at) == b'+' && at == start + 1) {
-            at += 1;
-        }
-        let item = cut(text, start..at);
-        let short = item.len() <= 8;
+        open = code_like;
         for (notation, list) in NOTATIONS.into_iter().zip(&mut lists) {
-            let code = if short { notation.read(item) } else { None };
-            let back = code.and_then(|_| notation.read(&reversed(item)));
+            let code = if code_like { notation.read(item) } else { None };
             let near = list.codes.is_empty() || start - list.end <= WIDEST_GAP;
             if code.is_none() || !near {
-                close(notation, list, all);
+                close(text, notation, list, all);
             }
             if let Some(code) = code {
                 if list.codes.is_empty() {
                     list.start = start;
                 }
                 list.codes.push(code);
-                list.back.push(back.unwrap_or(0));
                 list.end = at;
             }
         }
     }
     for (notation, list) in NOTATIONS.into_iter().zip(&mut lists) {
-        close(notation, list, all);
+        close(text, notation, list, all);
     }
 }
 
-fn close(notation: Notation, list: &mut List, all: &mut Vec<Derived>) {
+fn close(text: &str, notation: Notation, list: &mut List, all: &mut Vec<Derived>) {
     let codes = std::mem::take(&mut list.codes);
-    let mut back = std::mem::take(&mut list.back);
     if codes.len() < FEWEST {
         return;
     }
-    let mut add = |text: String, steps: Vec<Decoding>| {
-        all.push(Derived { text, range: list.start..list.end, steps });
-    };
-    let turned = if notation == Notation::Turned { Some(Decoding::Rot13) } else { None };
+    let range = list.start..list.end;
     if let Some(text) = text_of(&codes) {
-        add(text, turned.into_iter().chain([notation.step()]).collect());
-    } else {
-        back.reverse();
-        if let Some(text) = text_of(&back) {
-            add(text, vec![Decoding::Reversed, notation.step()]);
-        }
+        let turned = (notation == Notation::Turned).then_some(Decoding::Rot13);
+        let steps = turned.into_iter().chain([notation.step()]).collect();
+        all.push(Derived { text, range, steps });
+        return;
+    }
+    // A list that makes no text may stand backwards, digit by digit.
+    let backwards = reversed(cut(text, range.clone()));
+    let items = backwards.split(|c: char| !c.is_ascii_alphanumeric()).filter(|item| !item.is_empty());
+    let codes: Option<Vec<u32>> = items.map(|item| notation.read(item)).collect();
+    if let Some(text) = codes.and_then(|codes| text_of(&codes)) {
+        all.push(Derived { text, range, steps: vec![Decoding::Reversed, notation.step()] });
     }
 }
 

@@ -9,7 +9,7 @@ use crate::provenance::text::is_ignorable;
 /// whole.
 pub(crate) fn derive(source: &str, folded: &str) -> Vec<Derived> {
     // All of them take three or four bytes in UTF-8 and begin with one of two.
-    if !source.bytes().any(|b| b == 0xf3 || b == 0xef) {
+    if memchr::memchr2(0xf3, 0xef, source.as_bytes()).is_none() {
         return Vec::new();
     }
     let mut runs = [Run::default(), Run::default()];

@@ -21,11 +21,9 @@ pub(crate) fn derive(text: &str, all: &mut Vec<Derived>) {
     let bytes = text.as_bytes();
     let mut at = 0;
     while at < bytes.len() {
-        if !is_run_byte(byte(bytes, at)) {
-            at += 1;
-            continue;
-        }
-        let start = at;
+        let rest = bytes.get(at..).unwrap_or_default();
+        let Some(skip) = rest.iter().position(|b| is_run_byte(*b)) else { return };
+        let start = at + skip;
         let (end, wrapped) = run_end(bytes, start);
         at = end.max(start + 1);
         if end - start >= SHORTEST {
@@ -54,9 +52,8 @@ fn is_run_byte(b: u8) -> bool {
 fn run_end(bytes: &[u8], start: usize) -> (usize, bool) {
     let (mut at, mut line, mut wrapped) = (start, start, false);
     loop {
-        while is_run_byte(byte(bytes, at)) {
-            at += 1;
-        }
+        let rest = bytes.get(at..).unwrap_or_default();
+        at += rest.iter().position(|b| !is_run_byte(*b)).unwrap_or(rest.len());
         if at - line < WRAPPED {
             return (at, wrapped);
         }

@@ -93,10 +93,16 @@ pub(crate) fn spaced(text: &str, all: &mut Vec<Derived>) {
     let bytes = text.as_bytes();
     let mut at = 0;
     while at + 2 * FEWEST <= bytes.len() + 1 {
+        // Two separators with one place between them, or next to each other.
+        let alike = bytes.get(at + 1..).unwrap_or_default().windows(3).position(|near| match near {
+            [first, second, third] => (first == third || first == second) && is_separator(*first),
+            _ => false,
+        });
+        let Some(skip) = alike else { return };
+        at += skip;
         let separator = byte(bytes, at + 1);
-        let starts = byte(bytes, at).is_ascii_graphic()
-            && b" \t\n-._,|/*~:".contains(&separator)
-            && !(at > 0 && byte(bytes, at - 1).is_ascii_alphanumeric());
+        let starts =
+            byte(bytes, at).is_ascii_graphic() && !(at > 0 && byte(bytes, at - 1).is_ascii_alphanumeric());
         if !starts {
             at += 1;
             continue;
@@ -127,4 +133,8 @@ pub(crate) fn spaced(text: &str, all: &mut Vec<Derived>) {
         }
         at = end.max(at + 1);
     }
+}
+
+fn is_separator(b: u8) -> bool {
+    matches!(b, b' ' | b'\t' | b'\n' | b'-' | b'.' | b'_' | b',' | b'|' | b'/' | b'*' | b'~' | b':')
 }

@@ -3,6 +3,7 @@
 
 use std::sync::LazyLock;
 
+use aho_corasick::AhoCorasick;
 use regex::Regex;
 
 use super::views::{Derived, push, reversed, rot13, windows};
@@ -15,6 +16,15 @@ const LONGEST_TOKEN: usize = 4096;
 /// Fewest marks of an encoding in a token that is turned.
 const FEWEST_MARKS: usize = 2;
 
+/// What makes a closer look worth its time.
+const TRIGGERS: [&str; 15] = [
+    " tod ", "\ttod", "\ntod", "].[", "}.{", ").(", "]tod[", "]ta[", ")tod(", "//:", "qbg", "[ng]", "(ng)",
+    "ukkc", "/<",
+];
+
+static TRIGGER: LazyLock<Option<AhoCorasick>> =
+    LazyLock::new(|| AhoCorasick::builder().ascii_case_insensitive(true).build(TRIGGERS).ok());
+
 /// Spelled marks backwards, and by rot13.
 static BACKWARDS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"(?i)\stod\s|[\])}](?:\.|tod|ta)[\[({]|//:s?p(?:xx|\*\*)h|>[a-z]{1,8}/<").ok()
@@ -24,6 +34,9 @@ static BY_ROT13: LazyLock<Option<Regex>> =
 
 pub(crate) fn derive(text: &str, all: &mut Vec<Derived>) {
     escaped_tokens(text, all);
+    if !TRIGGER.as_ref().is_some_and(|trigger| trigger.is_match(text)) {
+        return;
+    }
     for (marks, step) in [(&BACKWARDS, Decoding::Reversed), (&BY_ROT13, Decoding::Rot13)] {
         let Some(marks) = marks.as_ref() else { continue };
         let spots: Vec<usize> = marks.find_iter(text).map(|found| found.start()).collect();
