@@ -43,11 +43,10 @@ impl ControlSocket {
         let folder = place::folder(state);
         let listening = Listening::open(state, Kind::Control, PATIENCE, move |stream| {
             let peer = peer::of_this_user(&stream)?;
-            let mut bouncers: Vec<u32> =
-                place::sockets(&folder, Kind::Control).into_iter().map(|(pid, _)| pid).collect();
-            bouncers.push(std::process::id());
+            let sockets = place::sockets(&folder, Kind::Control);
+            let bouncers: Vec<u32> = sockets.into_iter().map(|(pid, _)| pid).collect();
             // FAIL CLOSED: who cannot be looked up may be one of our servers.
-            let may_ask = peer.pid.is_some_and(|pid| !peer::is_below(pid, &bouncers));
+            let may_ask = peer.pid.is_some_and(|pid| !peer::is_below_a_bouncer(pid, &bouncers));
             let deliver = deliver.clone();
             Some(Box::pin(async move {
                 // Who has gone needs no answer.

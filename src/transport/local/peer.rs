@@ -33,9 +33,22 @@ pub(super) fn of_this_user(stream: &UnixStream) -> Option<Peer> {
     own.then(|| Peer { pid: peer.pid().and_then(|pid| u32::try_from(pid).ok()) })
 }
 
-/// Whether a process is one of these or was started, over any number of others, by one of them.
-pub(super) fn is_below(pid: u32, these: &[u32]) -> bool {
-    process::line_of(pid).iter().any(|process| these.contains(&process.pid))
+/// Whether a process is a Bouncer or was started, over any number of others, by one. `bouncers` are the
+/// processes that had a socket; one that died may have left it, and its id may be another program's
+/// by now, so that the name has to be ours too.
+pub(super) fn is_below_a_bouncer(pid: u32, bouncers: &[u32]) -> bool {
+    let own = std::process::id();
+    let name = process::line_of(own).into_iter().next().map(|process| process.name);
+    has_bouncer(&process::line_of(pid), bouncers, own, name.as_deref())
+}
+
+fn has_bouncer(line: &[Process], bouncers: &[u32], own: u32, name: Option<&str>) -> bool {
+    // FAIL CLOSED: a process that cannot be looked up may be one.
+    line.is_empty()
+        || line.iter().any(|process| {
+            process.pid == own
+                || bouncers.contains(&process.pid) && name.is_none_or(|name| name == process.name)
+        })
 }
 
 /// The client of this process, as it was when Bouncer started.
@@ -124,6 +137,18 @@ mod tests {
         check(&[(9, "bouncer", ""), (8, "-zsh", ""), (1, "init", "")], None);
         check(&[(9, "bouncer", ""), (1, "launchd", "")], None);
         check(&[], None);
+    }
+
+    #[test]
+    fn what_a_bouncer_started_is_told_from_who_has_its_old_number() {
+        let check = |processes: &[(u32, &str, &str)], expected: bool| {
+            assert_eq!(has_bouncer(&line(processes), &[7, 9], 9, Some("bouncer")), expected, "{processes:?}");
+        };
+        check(&[(20, "bouncer", ""), (19, "bash", ""), (1, "init", "")], false);
+        check(&[(20, "bouncer", ""), (19, "node", ""), (7, "bouncer", ""), (6, "claude", "")], true);
+        check(&[(20, "bouncer", ""), (9, "renamed", "")], true);
+        check(&[(20, "bouncer", ""), (7, "bash", ""), (1, "init", "")], false);
+        check(&[], true);
     }
 
     #[test]
