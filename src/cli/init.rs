@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use crate::clients::install::{install, read_text};
 use crate::clients::known::{self, Form};
 use crate::clients::locate::locate;
+use crate::clients::pins;
 use crate::clients::plan::{Plan, Request, StateOption, plan};
 use crate::clients::{HookEdit, edit};
 use crate::config::state_folder;
@@ -18,6 +19,7 @@ use super::show;
 
 /// What was asked for.
 #[derive(Debug, clap::Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub(super) struct InitArgs {
     /// A client's config; without it, the configs of the clients on this machine.
     #[arg(long, value_name = "FILE")]
@@ -31,6 +33,9 @@ pub(super) struct InitArgs {
     /// Change it without asking.
     #[arg(long, short)]
     yes: bool,
+    /// Pin packages that have no version to the one that this machine has run, without asking.
+    #[arg(long)]
+    pin: bool,
     /// Leave out the client's prompt hook, which tells Bouncer what the user typed.
     #[arg(long)]
     no_hook: bool,
@@ -195,6 +200,7 @@ impl Stage {
             let _ = writeln!(out, "  nothing was changed");
             return Exit::Done;
         }
+        let plan = &if agreed { self.pinned(args, plan, out) } else { plan.clone() };
         match install(plan, file, text, hook.as_ref().map(|(hook, ..)| *hook), &self.state) {
             Ok(done) => {
                 for path in &done.written {
@@ -210,6 +216,22 @@ impl Stage {
             }
             Err(why) => show::failed(err, &why, "the client's file was not changed", Exit::Config),
         }
+    }
+
+    /// The plan with packages pinned, as far as there are versions and the user wants it.
+    fn pinned(&self, args: &InitArgs, plan: &Plan, out: &mut dyn Write) -> Plan {
+        let mut plan = plan.clone();
+        let offers = self.home.as_deref().map(|home| pins::offers(&plan, home)).unwrap_or_default();
+        for offer in &offers {
+            let (from, to) = (show::line(&offer.written), show::line(&offer.pinned));
+            let _ = writeln!(out, "  {}: `{from}` was last run as `{to}`", show::line(&offer.server));
+        }
+        let question = "Pin these packages, so that what runs does not change by itself?";
+        if !offers.is_empty() && (args.pin || !args.yes && ask(out, question)) {
+            pins::pin(&mut plan, &offers);
+            let _ = writeln!(out, "  pinned in the config that Bouncer runs");
+        }
+        plan
     }
 
     /// Names that our entry may not have in a project's file: the client takes that file's entry for

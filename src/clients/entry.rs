@@ -288,22 +288,8 @@ fn approvals(name: &str, fields: &Map<String, Value>, notes: &mut Vec<String>) -
 
 /// Packages that a package runner takes in whatever version there is.
 fn unpinned(command: &str, args: &[String]) -> Vec<String> {
-    let words: Vec<&str> = std::iter::once(command).chain(args.iter().map(String::as_str)).collect();
-    let program =
-        |word: &str| word.rsplit(['/', '\\']).next().unwrap_or_default().trim_end_matches(".cmd").to_owned();
-    let runner =
-        words.iter().position(|word| matches!(program(word).as_str(), "npx" | "uvx" | "bunx" | "pnpx"));
-    let Some(runner) = runner.filter(|at| *at <= 2) else { return Vec::new() };
-    let package = words.get(runner + 1..).unwrap_or_default().iter().find(|word| !word.starts_with('-'));
-    let Some(package) = package else { return Vec::new() };
-    let version = match package.strip_prefix('@') {
-        Some(scoped) => scoped.split_once('@').map(|(_, version)| version),
-        None => package.split_once('@').or_else(|| package.split_once("==")).map(|(_, version)| version),
-    };
-    let fixed = version.is_some_and(|version| version.starts_with(|c: char| c.is_ascii_digit()));
-    if fixed || package.starts_with(['.', '/']) || package.contains("://") {
-        return Vec::new();
-    }
+    let Some(loose) = super::pins::loose(command, args) else { return Vec::new() };
+    let package = loose.written;
     vec![format!(
         "package `{package}` is not pinned to a version: what runs may change from one start to the next"
     )]

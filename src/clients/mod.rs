@@ -12,6 +12,7 @@ pub mod install;
 mod json_file;
 pub mod known;
 pub mod locate;
+pub mod pins;
 pub mod plan;
 mod record;
 mod toml_file;

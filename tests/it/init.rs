@@ -367,6 +367,25 @@ fn b22_entries_of_windows_move_as_they_are_and_what_is_not_pinned_is_named() {
 }
 
 #[test]
+fn packages_are_pinned_to_what_was_run_only_when_the_user_wants_it() {
+    let original = r#"{"mcpServers":{"w":{"command":"npx","args":["-y","@scope/pkg@latest","/notes"]}}}"#;
+    for (arguments, pinned) in
+        [(&["init", "--yes", "--no-hook", "--pin"][..], true), (&["init", "--yes", "--no-hook"], false)]
+    {
+        let home = Home::new(".cursor/mcp.json", original);
+        home.write(".npm/_npx/1a/node_modules/@scope/pkg/package.json", r#"{"version": "2.4.1"}"#);
+        let output = home.run(arguments);
+        assert!(
+            String::from_utf8_lossy(&output.stdout).contains("was last run as `@scope/pkg@2.4.1`"),
+            "{output:?}"
+        );
+        assert_eq!(home.carried().contains("@scope/pkg@2.4.1"), pinned, "{}", home.carried());
+        assert!(home.carried().contains("/notes"));
+        home.restored(original);
+    }
+}
+
+#[test]
 fn files_of_the_corpus_go_through_the_commands_byte_for_byte() {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/vectors/configs");
     let mut seen = 0;
