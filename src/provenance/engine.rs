@@ -269,9 +269,7 @@ impl Engine {
             self.phrases.give_up(self.store.oldest());
             self.coded_phrases.give_up(self.store.oldest());
         }
-        if self.bytes() > most {
-            self.grams = Grams::default();
-        }
+        while self.bytes() > most && self.grams.give_up_oldest() {}
         if self.bytes() <= most {
             return;
         }

@@ -73,7 +73,7 @@ impl Engine {
                 if at < covered || known {
                     continue;
                 }
-                for block in self.grams.find(hash) {
+                for block in self.grams.find(hash, self.store.current()) {
                     if flows.len() >= MOST_FLOWS {
                         return flows;
                     }

@@ -1,7 +1,7 @@
 //! Samples of text for content that leaves: of each window of overlapping short pieces the one with the
 //! smallest hash (winnowing), so that any 64 characters in common share at least one sample.
 //!
-//! Eight bytes a sample, about one sample in 25 characters.
+//! Four bytes a sample, about one sample in 25 characters.
 
 use super::text::cut;
 
@@ -13,7 +13,11 @@ const WINDOW: usize = 49;
 pub(crate) const SHORTEST: usize = 64;
 /// Most blocks remembered for one sample.
 const MOST_BLOCKS: usize = 3;
-const BLOCK_BITS: u32 = 24;
+/// Bits of a block's number that are kept: with blocks of 64 KiB a number comes again after 1 GiB.
+const BLOCK_BITS: u32 = 14;
+/// Slots of the first table, and of the largest.
+const SMALLEST_TABLE: usize = 1 << 12;
+const LARGEST_TABLE: usize = 1 << 20;
 
 /// The samples of a text: where each starts, and its hash. Linear.
 pub(crate) fn samples(text: &str, key: u64) -> Vec<(usize, u64)> {
@@ -68,74 +72,96 @@ fn mix(mut x: u64) -> u64 {
     x ^ (x >> 32)
 }
 
-/// Which blocks hold which samples.
+/// Which blocks hold which samples: four bytes a sample, in tables that are never copied. A new table is as
+/// large as all before it, up to a limit, so that there are few.
 #[derive(Debug, Default)]
 pub(crate) struct Grams {
-    slots: Vec<u64>,
+    tables: Vec<Samples>,
+}
+
+/// One table. A slot holds a tag of the sample's hash and the block's number, cut short.
+#[derive(Debug)]
+struct Samples {
+    slots: Vec<u32>,
     used: usize,
+}
+
+impl Samples {
+    /// Calls `each` with the slots of a row of equal homes until one is empty or it says no; returns where it
+    /// stopped.
+    fn walk(&self, hash: u64, mut each: impl FnMut(u32) -> bool) -> Option<usize> {
+        let mut at = super::index::spread(hash, self.slots.len());
+        loop {
+            let slot = *self.slots.get(at)?;
+            if slot == 0 || !each(slot) {
+                return Some(at);
+            }
+            at = if at + 1 == self.slots.len() { 0 } else { at + 1 };
+        }
+    }
+}
+
+fn tag(hash: u64) -> u32 {
+    u32::try_from(hash & 0x3_ffff).unwrap_or(0).max(1)
 }
 
 impl Grams {
     /// Bytes in use.
     pub(crate) fn bytes(&self) -> usize {
-        self.slots.len() * size_of::<u64>()
-    }
-
-    fn home(&self, hash: u64) -> usize {
-        super::index::spread(hash, self.slots.len())
+        self.tables.iter().map(|table| table.slots.len() * size_of::<u32>()).sum()
     }
 
     /// Notes a sample in a block.
     pub(crate) fn insert(&mut self, hash: u64, block: u32) {
-        if self.used * 8 >= self.slots.len() * 7 {
-            let larger = (self.slots.len() + self.slots.len() / 2).max(1024);
-            let old = std::mem::replace(&mut self.slots, vec![0; larger]);
-            self.used = 0;
-            for slot in old {
-                if slot != 0 {
-                    self.put(slot);
-                }
-            }
+        let full = |table: &Samples| table.used * 8 >= table.slots.len() * 7;
+        if self.tables.last().is_none_or(full) {
+            let all: usize = self.tables.iter().map(|table| table.slots.len()).sum();
+            let slots = all.clamp(SMALLEST_TABLE, LARGEST_TABLE);
+            self.tables.push(Samples { slots: vec![0; slots], used: 0 });
         }
-        // The block is kept plus one, so that no slot in use is zero.
-        self.put((hash >> BLOCK_BITS << BLOCK_BITS) | u64::from(block + 1) & ((1 << BLOCK_BITS) - 1));
-    }
-
-    fn put(&mut self, value: u64) {
-        let mut at = self.home(value);
+        let Some(table) = self.tables.last_mut() else { return };
+        let value = tag(hash) << BLOCK_BITS | block & ((1 << BLOCK_BITS) - 1);
         let mut same = 0;
-        // Homes of equal samples differ by the block they carry, by less than a slot in all tables of
-        // less than 2^40 slots.
-        while let Some(slot) = self.slots.get_mut(at) {
-            if *slot == 0 {
-                *slot = value;
-                self.used += 1;
-                return;
-            }
-            if *slot >> BLOCK_BITS == value >> BLOCK_BITS {
-                same += 1;
-                if *slot == value || same >= MOST_BLOCKS {
-                    return;
-                }
-            }
-            at = if at + 1 == self.slots.len() { 0 } else { at + 1 };
+        let mut known = false;
+        let at = table.walk(hash, |slot| {
+            known |= slot == value;
+            same += usize::from(slot >> BLOCK_BITS == value >> BLOCK_BITS);
+            !known && same < MOST_BLOCKS
+        });
+        if let Some(slot) = at.and_then(|at| table.slots.get_mut(at))
+            && *slot == 0
+        {
+            *slot = value;
+            table.used += 1;
         }
     }
 
-    /// The blocks that hold a sample.
-    pub(crate) fn find(&self, hash: u64) -> Vec<u32> {
+    /// The blocks, up to the current one, that may hold a sample.
+    pub(crate) fn find(&self, hash: u64, current: u32) -> Vec<u32> {
         let mut found = Vec::new();
-        let mut at = self.home(hash >> BLOCK_BITS << BLOCK_BITS);
-        while let Some(slot) = self.slots.get(at) {
-            if *slot == 0 || found.len() >= MOST_BLOCKS {
-                break;
-            }
-            if *slot >> BLOCK_BITS == hash >> BLOCK_BITS {
-                found.push(((slot & ((1 << BLOCK_BITS) - 1)) as u32).saturating_sub(1));
-            }
-            at = if at + 1 == self.slots.len() { 0 } else { at + 1 };
+        for table in &self.tables {
+            table.walk(hash, |slot| {
+                if slot >> BLOCK_BITS == tag(hash) {
+                    let block = slot & ((1 << BLOCK_BITS) - 1);
+                    // The latest block with this number.
+                    let turn = current.wrapping_sub(block) >> BLOCK_BITS << BLOCK_BITS;
+                    let block = block.wrapping_add(turn);
+                    if block <= current && !found.contains(&block) {
+                        found.push(block);
+                    }
+                }
+                found.len() < MOST_BLOCKS * 2
+            });
         }
         found
+    }
+
+    /// Drops the oldest table; `false` when there is none.
+    pub(crate) fn give_up_oldest(&mut self) -> bool {
+        !self.tables.is_empty() && {
+            self.tables.remove(0);
+            true
+        }
     }
 }
 
@@ -212,7 +238,7 @@ mod tests {
             let part = format!("xx{}yy", cut(&text, from..from + 64));
             let hit = samples(&part, 7)
                 .iter()
-                .any(|(at, hash)| grams.find(*hash) == [5] && common(&part, *at, &text).is_some());
+                .any(|(at, hash)| grams.find(*hash, 7) == [5] && common(&part, *at, &text).is_some());
             assert!(hit, "{from}");
         }
         assert!(samples(&"q".repeat(60), 7).is_empty());

@@ -18,7 +18,7 @@ const MOST_A_KIND: usize = 3;
 /// Most blocks that are read for a phrase.
 const MOST_BLOCKS: usize = 48;
 /// Most blocks whose passages are decoded again for a phrase.
-const MOST_CODED: usize = 6;
+const MOST_CODED: usize = 3;
 /// Most bytes between two words of a phrase.
 const WIDEST_GAP: usize = 8;
 

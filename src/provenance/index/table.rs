@@ -228,7 +228,8 @@ impl Table {
 }
 
 fn grown(length: usize) -> usize {
-    (length + length / 2).max(1024)
+    // Large tables grow in smaller steps: more copying, less that stands empty.
+    (length + length / if length > 1 << 20 { 4 } else { 2 }).max(1024)
 }
 
 #[cfg(test)]
