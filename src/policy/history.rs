@@ -191,9 +191,11 @@ impl History {
             self.handles.read(shown.upstream, &structure);
         }
         if shown.creates == Creates::Yes {
+            let sent = shown.arguments.map(sent_words).unwrap_or_default();
             for id in created_ids(shown.message) {
-                // What stood somewhere before was not made by this call.
-                if !self.engine.holds_text(&id) {
+                // What stood somewhere before was not made by this call, and what the call itself sent
+                // is an echo: who chose it is not known.
+                if !self.engine.holds_text(&id) && !repeats(&sent, &id) {
                     self.create(shown.upstream, id);
                 }
             }
@@ -266,7 +268,8 @@ impl History {
             prompt: if let Said::Typed { prompt, .. } = said { Some(prompt) } else { None },
             asked: asked(&self.words, query.effect, Some(destination)),
             trace: self.engine.trace(destination),
-            created: self.created.contains(&id),
+            // An address or a url is nothing that a server makes: its record is, and has an id.
+            created: !destination.kind.is_global() && self.created.contains(&id),
         }
     }
 
@@ -386,4 +389,38 @@ fn collect_ids(members: &serde_json::Map<String, Value>, depth: usize, ids: &mut
             _ => {}
         }
     }
+}
+
+/// The strings and numbers of a call's arguments, without what is no letter or digit.
+fn sent_words(arguments: &Value) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    let mut open = vec![arguments];
+    while let Some(value) = open.pop() {
+        match value {
+            Value::String(text) => drop(found.insert(bare(text))),
+            Value::Number(number) => drop(found.insert(bare(&number.to_string()))),
+            Value::Array(items) => open.extend(items),
+            Value::Object(members) => {
+                for (key, member) in members {
+                    found.insert(bare(key));
+                    open.push(member);
+                }
+            }
+            Value::Null | Value::Bool(_) => {}
+        }
+    }
+    found
+}
+
+fn bare(text: &str) -> String {
+    text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+}
+
+/// Shorter ids stand in longer texts by chance.
+const TELLING: usize = 6;
+
+/// Whether an id merely repeats what a call sent.
+fn repeats(sent: &BTreeSet<String>, id: &str) -> bool {
+    let id = bare(id);
+    sent.contains(&id) || (id.len() >= TELLING && sent.iter().any(|text| text.contains(&id)))
 }

@@ -166,6 +166,13 @@ impl<'s> Layers<'s> {
         self.promote(rule, layer);
     }
 
+    /// Whoever writes into a directory of the user's decides whom the user trusts.
+    pub(super) fn writes_directory(&mut self) {
+        if self.policy.effect == Effect::Write && self.policy.effect_layer != Layer::User {
+            self.policy.effect = Effect::Account;
+        }
+    }
+
     /// Remembers whether a rule for just this tool names an argument.
     fn note_reach(&mut self, path: &ArgPath, many: bool) {
         if many {

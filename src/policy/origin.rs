@@ -231,13 +231,28 @@ fn unproven(facts: &DestinationFacts, effect: Effect) -> Outcome {
     if mention { Outcome::Allow } else { Outcome::Ask }
 }
 
-/// Whether a link has room for data: a query, a userinfo, a long path or a long host label.
+/// Words of a path that a link may have and still carry nothing, and their letters.
+const PATH_WORDS: usize = 3;
+const WORD_LETTERS: usize = 16;
+
+/// Whether a link has room for data: a query, a fragment, a userinfo, a port, a long host, or a path of more
+/// than a few plain words.
 fn carries_data(link: &str) -> bool {
     let rest = link.split_once("://").map_or(link, |(_, rest)| rest);
     let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
-    let long = |word: &str| word.chars().count() > 24;
-    rest.contains(['?', '@', '#'])
-        || host.split('.').any(long)
-        || path.split('/').any(long)
-        || path.len() > 96
+    let words: Vec<&str> = path.split('/').filter(|word| !word.is_empty()).collect();
+    let plain = |word: &&str| {
+        let stem = word.rsplit_once('.').map_or(*word, |(stem, _)| stem);
+        word.len() <= WORD_LETTERS + 5
+            && stem.len() <= WORD_LETTERS
+            && stem.chars().all(|c| c.is_ascii_alphabetic() || c == '-')
+    };
+    rest.contains(['?', '@', '#', '%', '\\'])
+        || host.contains(':')
+        || host
+            .split('.')
+            .any(|label| label.len() > 24 || (label.len() >= 6 && label.bytes().any(|b| b.is_ascii_digit())))
+        || host.split('.').count() > 4
+        || words.len() > PATH_WORDS
+        || !words.iter().all(plain)
 }

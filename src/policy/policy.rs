@@ -92,6 +92,11 @@ impl Policy {
         if upstream.local == Locality::Local {
             layers.policy().locality = Locality::Local;
         }
+        let packs = self.packs.iter().filter(|pack| pack.binding.binds(&pack.name, upstream));
+        let sets = packs.map(|pack| &pack.rules).chain(&self.user);
+        if sets.flat_map(|set| &set.own_data).any(|own| own.is_written_by(&upstream.name, &tool.name)) {
+            layers.writes_directory();
+        }
         layers.finish()
     }
 }

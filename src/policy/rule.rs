@@ -10,7 +10,7 @@ use serde_json_path::JsonPath;
 use crate::provenance::{Kind, TrustRule};
 
 use super::constraint::{Bound, Test};
-use super::{ArgPath, Cells, Effect, Gate, Glob, Role};
+use super::{ArgPath, Cells, Effect, Gate, Glob, Role, heuristics};
 
 /// Which tools of which upstreams an entry is about: `tool` (of any upstream) or `upstream.tool`,
 /// each with `*`.
@@ -150,6 +150,16 @@ pub struct OwnData {
     pub source: String,
     /// The kinds it vouches for; empty: whatever kind its values have.
     pub kinds: Vec<Kind>,
+}
+
+impl OwnData {
+    /// Whether a tool that writes is about the same things as the directory: `add_contact` beside
+    /// `search_contacts`.
+    pub(super) fn is_written_by(&self, upstream: &str, tool: &str) -> bool {
+        let lists = self.key.as_str().rsplit('.').next().unwrap_or_default();
+        let thing = heuristics::thing(lists);
+        thing.is_some() && self.key.matches(upstream, lists).is_some() && heuristics::thing(tool) == thing
+    }
 }
 
 /// All that one file says.

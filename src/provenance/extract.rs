@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::canon::{email, shape_of, strict_form, weak_kind};
 use super::embedded::{self, Found};
+use super::fold::fold;
 use super::split;
 use super::text::{head, is_hidden};
 use super::{Destination, DestinationReason as Reason, Kind, Standing};
@@ -273,7 +274,10 @@ impl Work<'_> {
             }
             return;
         }
-        if let Some(kind) = shape_of(text) {
+        // Characters without ink and look-alikes hide a shape from us, and maybe not from the upstream.
+        let folded =
+            || (text.len() <= 320 && !text.is_ascii()).then(|| shape_of(fold(text).text.trim())).flatten();
+        if let Some(kind) = shape_of(text).or_else(folded) {
             if kind != Kind::Path {
                 self.push(text, kind, Reason::Shaped, spot);
             }

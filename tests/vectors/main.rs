@@ -9,6 +9,7 @@
     reason = "a test stops at what it did not expect, and says what it skipped"
 )]
 
+mod attacker;
 mod contracts;
 mod evasions;
 

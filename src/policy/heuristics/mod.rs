@@ -25,3 +25,4 @@ mod tests;
 pub use audience::widens_audience;
 pub use derive::{ArgFact, Derived, derive, effect_of_words};
 pub use tool::{Annotations, NotATool, ToolDescription};
+pub(super) use words::thing;

@@ -41,6 +41,17 @@ pub(super) fn words(name: &str) -> Vec<Word> {
     out
 }
 
+/// Words that end what a name is about.
+const TURNS: [&str; 10] = ["by", "in", "of", "for", "to", "from", "with", "on", "at", "as"];
+
+/// What a tool's name is about: the last word before a preposition, if it is more than its first word.
+pub(in crate::policy) fn thing(name: &str) -> Option<String> {
+    let words = words(name);
+    let end = words.iter().skip(1).position(|word| TURNS.contains(&word.text.as_str()));
+    let object = words.get(1..end.map_or(words.len(), |end| end + 1))?;
+    object.last().map(|word| word.text.clone())
+}
+
 /// The pieces of a name as they stand, digits and separators dropped.
 fn pieces(name: &str) -> Vec<String> {
     let mut end = name.len().min(NAME_BYTES);
