@@ -11,6 +11,7 @@ pub mod cli;
 pub mod clients;
 pub mod clock;
 pub mod config;
+pub mod introspect;
 pub mod mcp;
 pub mod pack;
 pub mod policy;

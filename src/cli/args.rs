@@ -13,7 +13,9 @@ use super::check::CheckArgs;
 use super::grants::GrantsArgs;
 use super::init::InitArgs;
 use super::logs::LogsArgs;
+use super::report::ReportArgs;
 use super::restore::RestoreArgs;
+use super::serve::ServeArgs;
 use super::status::StatusArgs;
 
 /// One local MCP server in front of all of yours: every tool call is allowed, asked about or denied
@@ -45,6 +47,14 @@ pub(super) enum Command {
     /// verify`; `bouncer audit export --format csv > calls.csv`. `verify` ends with exit code 6 when the
     /// chain is broken or its tail was cut off.
     Audit(AuditArgs),
+    /// Answer questions about verdicts, policies and the audit log: an MCP server on stdin and stdout.
+    ///
+    /// Clients start this themselves. Example: `bouncer serve --policy policy.yaml`.
+    Serve(ServeArgs),
+    /// Write a review pack in Markdown: servers, tools and their controls, findings, calls, limits.
+    ///
+    /// Starts every server once. Example: `bouncer report --config bouncer.yaml > review.md`.
+    Report(ReportArgs),
     /// See it work: a hijacked agent in front of the real proxy, in a minute, with nothing prepared.
     Demo,
     /// One of the small servers of the demo, on stdin and stdout.

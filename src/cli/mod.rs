@@ -16,8 +16,10 @@ mod init;
 mod logs;
 mod person;
 mod policy;
+mod report;
 mod restore;
 mod run;
+mod serve;
 mod show;
 mod status;
 
@@ -54,6 +56,8 @@ pub fn main() -> std::process::ExitCode {
         Command::Run(args) => run::run(args, &mut io::stderr()),
         Command::Check(args) => check::check(&args, &mut out(), &mut io::stderr()),
         Command::Audit(args) => audit::audit(&args, &mut out(), &mut io::stderr()),
+        Command::Serve(args) => serve::serve(&args, &mut io::stderr()),
+        Command::Report(args) => report::report(&args, &mut out(), &mut io::stderr()),
         Command::Demo => demo::demo(&mut out()),
         Command::DemoServer { name, folder } => demo_servers::demo_server(&name, &folder),
         Command::Init(args) => init::init(&args, &mut out(), &mut io::stderr()),

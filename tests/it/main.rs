@@ -31,4 +31,5 @@ mod processes;
 mod questions;
 mod real;
 mod schemas;
+mod serve;
 mod stage;

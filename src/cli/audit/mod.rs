@@ -10,4 +10,5 @@ mod export;
 mod record;
 mod tail;
 
-pub(super) use command::{AuditArgs, audit};
+pub(super) use command::{AuditArgs, audit, summarize};
+pub(super) use counts::as_json as summary_as_json;

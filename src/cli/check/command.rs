@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::ValueEnum;
 
 use super::super::{Exit, run, show};
-use super::world::World;
+use super::world::{Files, World};
 use super::{accept, call, cases, rows, table};
 
 /// What was asked for.
@@ -61,7 +61,9 @@ pub(in crate::cli) fn check(args: &CheckArgs, out: &mut dyn Write, errors: &mut 
 }
 
 fn look(args: &CheckArgs, out: &mut dyn Write, errors: &mut dyn Write) -> Exit {
-    let world = match World::load(args, errors) {
+    let config = args.config.clone().unwrap_or_default();
+    let files = Files { config: &config, policy: &args.policy, state: args.state.as_deref() };
+    let world = match World::load(&files, errors) {
         Ok(world) => world,
         Err(exit) => return exit,
     };

@@ -13,3 +13,5 @@ mod table;
 mod world;
 
 pub(super) use command::{CheckArgs, check};
+pub(super) use rows::{Found, Row, Server, general, servers};
+pub(super) use world::{Files, World};

@@ -3,12 +3,11 @@
 use std::collections::BTreeMap;
 use std::env;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
 use super::super::{Exit, show};
-use super::command::CheckArgs;
 use crate::actors::follow_links;
 use crate::actors::pins::{PinFile, state_key};
 use crate::app::{self, Settings, Surveyed};
@@ -56,6 +55,16 @@ impl Upstream {
     }
 }
 
+/// The files that are named on the command line.
+pub(in crate::cli) struct Files<'a> {
+    /// The config.
+    pub(in crate::cli) config: &'a Path,
+    /// Policies after those of the config.
+    pub(in crate::cli) policy: &'a [PathBuf],
+    /// The state folder, where one is named.
+    pub(in crate::cli) state: Option<&'a Path>,
+}
+
 /// Everything.
 pub(in crate::cli) struct World {
     /// How to run, for the guard.
@@ -72,20 +81,19 @@ pub(in crate::cli) struct World {
 
 impl World {
     /// Loads the files and looks at the servers. What does not load is reported.
-    pub(in crate::cli) fn load(args: &CheckArgs, errors: &mut dyn Write) -> Result<Self, Exit> {
+    pub(in crate::cli) fn load(files: &Files<'_>, errors: &mut dyn Write) -> Result<Self, Exit> {
         let mut report = |problems: &[Diagnostic]| {
             for problem in problems {
                 // Nothing is left to report to when even this cannot be written.
                 let _ = writeln!(errors, "{problem}");
             }
         };
-        let path = args.config.clone().unwrap_or_default();
-        let config = config::load(&path, &|name| env::var(name).ok()).map_err(|problems| {
+        let config = config::load(files.config, &|name| env::var(name).ok()).map_err(|problems| {
             report(&problems);
             Exit::Config
         })?;
         report(&config.warnings);
-        let sources = config.policy_sources(&args.policy);
+        let sources = config.policy_sources(files.policy);
         let loaded = builtin_packs().and_then(|packs| load_policy(&sources, packs));
         let policy = match loaded {
             Ok((policy, warnings)) => {
@@ -97,7 +105,8 @@ impl World {
                 return Err(Exit::Config);
             }
         };
-        let Some(state) = config::state_folder(args.state.clone(), &|name| env::var(name).ok()) else {
+        let Some(state) = config::state_folder(files.state.map(Path::to_owned), &|name| env::var(name).ok())
+        else {
             let help = "give one with `--state DIR`, or set BOUNCER_HOME or HOME";
             return Err(show::failed(errors, "no folder for Bouncer's state", help, Exit::Config));
         };
@@ -144,6 +153,16 @@ impl World {
             }
         }
         trial
+    }
+
+    /// The audit log of the state folder.
+    pub(in crate::cli) fn audit_log(&self) -> PathBuf {
+        self.settings.state.join("audit.jsonl")
+    }
+
+    /// What drift means.
+    pub(in crate::cli) fn pin_mode(&self) -> PinMode {
+        self.mode
     }
 
     /// The config.
