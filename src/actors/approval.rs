@@ -27,6 +27,9 @@ const LONG: Duration = Duration::from_secs(600);
 const IN_A_ROW: u32 = 5;
 /// How long that lasts, unless the user types again.
 const REST: Duration = Duration::from_secs(600);
+/// How long a question waits for others that may share it, and how long at most while more come.
+const PAUSE: Duration = Duration::from_millis(30);
+const LONGEST_PAUSE: Duration = Duration::from_millis(300);
 /// Holds that may wait; more are refused.
 const WAITING: usize = 256;
 
@@ -168,12 +171,34 @@ pub struct ApprovalActor {
     lasting: Option<GrantsFile>,
     /// The launch of each upstream by its configured name.
     launches: BTreeMap<String, String>,
+    /// How long the first of several calls waits for the next before its question opens.
+    pause: Duration,
+    /// Holds so far, and when the first of those that wait for each other came.
+    came: u64,
+    first_came: Option<std::time::Instant>,
 }
 
 impl ApprovalActor {
     /// An actor that counts the lasting grants of a file, for upstreams that are launched so.
     pub fn new(lasting: GrantsFile, launches: BTreeMap<String, String>) -> Self {
-        Self { lasting: Some(lasting), launches, ..Self::default() }
+        Self { lasting: Some(lasting), launches, pause: PAUSE, ..Self::default() }
+    }
+
+    /// Opens a question when no more holds come that may share it: agents make calls at once, and one
+    /// person should not be asked twenty times about twenty letters of one list.
+    fn ask_soon(&mut self, ctx: &mut Context<Self>) {
+        if self.pause.is_zero() {
+            return self.ask_next(ctx);
+        }
+        self.came += 1;
+        let (came, first) = (self.came, *self.first_came.get_or_insert_with(clock::instant));
+        ctx.run_later(self.pause, move |actor, ctx| {
+            let long = clock::instant().saturating_duration_since(first) >= LONGEST_PAUSE;
+            if actor.came == came || long {
+                actor.first_came = None;
+                actor.ask_next(ctx);
+            }
+        });
     }
 
     /// The id of the lasting grant that covers a key.
@@ -242,7 +267,7 @@ impl Handler<Hold> for ApprovalActor {
         }
         let (reply, answer) = oneshot::channel();
         self.queue.push_back(Waiting { hold, reply });
-        self.ask_next(ctx);
+        self.ask_soon(ctx);
         // FAIL CLOSED: a hold that is dropped without an answer was not answered.
         Box::pin(async { answer.await.unwrap_or(HoldAnswer::Unanswered(None)) })
     }

@@ -33,3 +33,4 @@ mod real;
 mod schemas;
 mod serve;
 mod stage;
+mod workflows;
