@@ -10,7 +10,7 @@ use super::world::{Listed, Upstream, World};
 use crate::actors::pins::in_words;
 use crate::pack::nearest;
 use crate::policy::{
-    Change, Effect, Layer, Outcome, PinMode, Preview, ServerPin, ToolKey, ToolPolicy, preview, review,
+    Bound, Change, Effect, Layer, Outcome, PinMode, Preview, ServerPin, ToolKey, ToolPolicy, preview, review,
 };
 use crate::provenance::escaped;
 
@@ -170,10 +170,12 @@ fn row(
     if tool.exported != whole {
         found.push(Found::note("renamed for clients", format!("`{}`", escaped(&tool.exported, 60))));
     }
+    // A pack that is this server's would have said so.
+    let is_known = policy.packs.iter().any(|(_, bound)| *bound == Bound::ByConfig);
     if !is_covered(&policy) {
         found.push(Found::note("no policy", "no policy and no pack says what it does"));
     }
-    if effect == Effect::Read && policy.own_data.is_empty() && looks_like_directory(&tool.name) {
+    if effect == Effect::Read && policy.own_data.is_empty() && !is_known && looks_like_directory(&tool.name) {
         let place = format!("own_data: {{{}.{}: [JSONPATH]}}", upstream.config.name, tool.name);
         let text = format!("looks like a directory; if it is yours: {}", escaped(&place, 120));
         found.push(Found::note("directory", text));
@@ -203,14 +205,13 @@ fn is_covered(policy: &ToolPolicy) -> bool {
 }
 
 /// Words of names whose results are people, places or accounts of the user's own.
-const DIRECTORIES: [&str; 18] = [
+const DIRECTORIES: [&str; 17] = [
     "contact",
     "contacts",
     "member",
     "members",
     "users",
     "people",
-    "directory",
     "colleagues",
     "employees",
     "channels",
