@@ -59,21 +59,25 @@ pub(crate) fn fold(source: &str) -> View<'_> {
     };
     let mut out = String::with_capacity(source.len());
     let mut marks = Vec::new();
-    let (plain, rest) = source.split_at_checked(first).unwrap_or((source, ""));
-    out.push_str(plain);
+    out.push_str(source.get(..first).unwrap_or_default());
     // What has been written so far corresponds to the source up to here.
     let mut shift = 0_usize;
-    for (at, c) in rest.char_indices() {
-        let at = first + at;
+    let mut at = first;
+    while let Some(rest) = source.get(at..).filter(|rest| !rest.is_empty()) {
         let now = at.wrapping_sub(out.len());
         if now != shift {
             marks.push((place(out.len()), place(at)));
             shift = now;
         }
+        let plain = rest.bytes().position(|b| b >= 0x80 || is_control(b)).unwrap_or(rest.len());
+        if plain > 0 {
+            out.push_str(rest.get(..plain).unwrap_or_default());
+            at += plain;
+            continue;
+        }
+        let Some(c) = rest.chars().next() else { break };
+        at += c.len_utf8();
         if c.is_ascii() {
-            if !is_control(c as u8) {
-                out.push(c);
-            }
             continue;
         }
         match entry(c) {
@@ -102,7 +106,18 @@ fn is_control(b: u8) -> bool {
 
 /// Small letters for comparison.
 pub(crate) fn lower(text: &str) -> String {
-    if text.is_ascii() { text.to_ascii_lowercase() } else { text.to_lowercase() }
+    if text.is_ascii() {
+        return text.to_ascii_lowercase();
+    }
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c.is_ascii() {
+            out.push(c.to_ascii_lowercase());
+        } else {
+            out.extend(c.to_lowercase());
+        }
+    }
+    out
 }
 
 /// Folded and in small letters.

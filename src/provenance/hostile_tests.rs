@@ -203,3 +203,54 @@ fn depth_and_bombs() {
     let found = extract(&json!({ "to": many }), &|_| Standing::Authority(None));
     assert!(found.truncated || found.destinations.len() <= 4097);
 }
+
+#[test]
+fn lookups_do_the_same_work_in_a_long_history() {
+    let values = [
+        ("nobody77@nowhere.test", Kind::Email),
+        ("https://nowhere.test/a/b", Kind::Url),
+        ("+12025550143", Kind::Phone),
+        ("Quirin Xaver Nobody", Kind::Name),
+    ];
+    let mut engine = Engine::new(Limits { bytes: 1 << 30 }, [1; 16]);
+    let mut state = 9;
+    let mut shown = 0;
+    let mut slots = Vec::new();
+    for megabytes in [1, 8] {
+        while shown < (megabytes << 20) / SCALE {
+            let mut text = String::new();
+            for _ in 0..2000 {
+                let roll = dice(&mut state);
+                let _ = match roll % 40 {
+                    0 => write!(text, "u{:x}@h{:x}.example ", roll >> 40, roll >> 52),
+                    1 => write!(text, "https://h{:x}.example/p{:x} ", roll >> 50, roll >> 44),
+                    2 => writeln!(text, "id-{:x}.", roll >> 30),
+                    _ => write!(
+                        text,
+                        "{} ",
+                        ["the", "report", "of", "quarter", "window", "plan"][(roll >> 20) as usize % 6]
+                    ),
+                };
+            }
+            shown += text.len();
+            show(&mut engine, json!({ "x": text }).to_string().as_bytes());
+        }
+        let mut most = 0;
+        for (value, kind) in values {
+            let found = extract(&json!({ "to": value }), &|_| Standing::Authority(Some(kind)));
+            for destination in &found.destinations {
+                let work = engine.work(destination);
+                // A row of slots is short at seven eighths full; an absent phrase is in hardly any block.
+                assert!(work.blocks <= 1, "{value}: {work:?}");
+                most = most.max(work.slots);
+            }
+        }
+        slots.push(most);
+        assert!(
+            SCALE > 1 || engine.bytes() * 10 < shown * 13,
+            "{} bytes of index for {shown}",
+            engine.bytes()
+        );
+    }
+    assert!(slots.iter().all(|slots| *slots < 600), "{slots:?}");
+}

@@ -22,6 +22,15 @@ const MOST_CODED: usize = 3;
 /// Most bytes between two words of a phrase.
 const WIDEST_GAP: usize = 8;
 
+/// What a lookup looks at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Work {
+    /// Slots of the tables.
+    pub slots: usize,
+    /// Blocks of text that may hold a phrase and are read.
+    pub blocks: usize,
+}
+
 /// A hit before its evidence is read.
 #[derive(Debug, Clone)]
 pub(crate) struct Hit {
@@ -78,6 +87,22 @@ impl Engine {
             trace.places.push(given_up());
         }
         trace
+    }
+
+    /// How much a lookup of this destination looks at; the same for a short history and a long one, but for
+    /// phrases of common words.
+    pub fn work(&self, destination: &Destination) -> Work {
+        let questions = query::questions(&destination.text, destination.kind);
+        let mut work = Work::default();
+        for form in &questions.forms {
+            work.slots += self.table(form.class).row(self.print(form.class, &form.text));
+        }
+        for (phrase, _) in &questions.phrases {
+            let keys = self.phrase_keys(&words_of(phrase));
+            work.blocks += self.phrases.candidates(&keys).len().min(MOST_BLOCKS);
+            work.blocks += self.coded_phrases.candidates(&keys).len().min(MOST_CODED);
+        }
+        work
     }
 
     /// Whether a destination was traced as a whole, without the evidence that [`Engine::trace`] reads.
@@ -221,15 +246,20 @@ impl Engine {
         found
     }
 
-    /// The places of a row of words, in plain text and in what decodes to it.
-    pub(crate) fn phrase(&self, words: &[String], most: usize) -> Vec<Hit> {
+    /// The keys of a row of words in the signatures.
+    fn phrase_keys(&self, words: &[String]) -> Vec<u64> {
         let prints: Vec<u64> = words.iter().map(|word| self.word_print(word)).collect();
         let pairs = prints.windows(2).filter_map(|both| match both {
             [first, second] => Some(pair(*first, *second)),
             _ => None,
         });
         // Pairs say most; for a long text the first words are enough to find candidates.
-        let keys: Vec<u64> = pairs.chain(prints.iter().copied()).take(48).collect();
+        pairs.chain(prints.iter().copied()).take(48).collect()
+    }
+
+    /// The places of a row of words, in plain text and in what decodes to it.
+    pub(crate) fn phrase(&self, words: &[String], most: usize) -> Vec<Hit> {
+        let keys = self.phrase_keys(words);
         let mut hits: Vec<Hit> = Vec::new();
         let plain = self.phrases.candidates(&keys).into_iter().take(MOST_BLOCKS).map(|block| (block, false));
         let coded =

@@ -48,6 +48,7 @@ pub use escape::{escaped, escaped_around, is_hidden};
 pub use extract::{Extraction, extract};
 pub use flows::{Flow, SecretIn, secrets_in};
 pub use kind::Kind;
+pub use lookup::Work;
 pub use own::structures;
 pub use secret::{Secret, mask_secrets, secret_key, secrets};
 pub use trace::{Alteration, AlterationSize, Decoding, Floor, Place, PlaceKind, Trace};

@@ -106,11 +106,9 @@ impl Questions {
         for (turned, step) in turned(text) {
             let mut chain = chain.to_vec();
             chain.push(step);
-            atoms::atoms(&turned, &mut |class, form, _| {
-                if class == Class::Email {
-                    self.ask(class, form, Floor::Deny, &chain);
-                }
-            });
+            if let Some((local, domain)) = turned.rsplit_once('@') {
+                self.ask(Class::Email, atoms::mail_form(local, domain), Floor::Deny, &chain);
+            }
         }
     }
 

@@ -5,7 +5,6 @@
 
 use std::sync::LazyLock;
 
-use aho_corasick::AhoCorasick;
 use regex::Regex;
 
 use super::views::{Derived, push, windows};
@@ -17,13 +16,10 @@ const REACH: usize = 120;
 const FEWEST: usize = 6;
 
 /// What makes a closer look worth its time.
-const TRIGGERS: [&str; 24] = [
+pub(super) const TRIGGERS: [&str; 24] = [
     "dot", "hxxp", "h**p", "[.", "(.", "{.", "<.", "[:", "(:", "[/", " @", "@ ", " . ", "[@", "(@", "{@",
     "[at", "(at", "{at", "<at>", "_at_", "-at-", "\" at \"", ".]",
 ];
-
-static TRIGGER: LazyLock<Option<AhoCorasick>> =
-    LazyLock::new(|| AhoCorasick::builder().ascii_case_insensitive(true).build(TRIGGERS).ok());
 
 static MARKS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(concat!(
@@ -44,10 +40,10 @@ static BEFORE_BARE: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"(?i)(?:[\[({<]\s*(?:dot|punkt|punto|point|\.)\s*[\])}>]\s*|\sdot\s+|_dot_)[\w-]+$").ok()
 });
 
-pub(crate) fn derive(text: &str, all: &mut Vec<Derived>) {
-    let (Some(trigger), Some(marks)) = (TRIGGER.as_ref(), MARKS.as_ref()) else { return };
-    let spots: Vec<usize> = trigger.find_iter(text).map(|found| found.start()).collect();
-    for range in windows(text, &spots, REACH) {
+/// `spots`: where a trigger stands, in order.
+pub(crate) fn derive(text: &str, spots: &[usize], all: &mut Vec<Derived>) {
+    let Some(marks) = MARKS.as_ref().filter(|_| !spots.is_empty()) else { return };
+    for range in windows(text, spots, REACH) {
         let part = cut(text, range.clone());
         push(all, text, range, undo(part, marks), vec![Decoding::Spelled]);
     }

@@ -3,7 +3,6 @@
 
 use std::sync::LazyLock;
 
-use aho_corasick::AhoCorasick;
 use regex::Regex;
 
 use super::views::{Derived, push, reversed, rot13, windows};
@@ -17,13 +16,10 @@ const LONGEST_TOKEN: usize = 4096;
 const FEWEST_MARKS: usize = 2;
 
 /// What makes a closer look worth its time.
-const TRIGGERS: [&str; 15] = [
+pub(super) const TRIGGERS: [&str; 15] = [
     " tod ", "\ttod", "\ntod", "].[", "}.{", ").(", "]tod[", "]ta[", ")tod(", "//:", "qbg", "[ng]", "(ng)",
     "ukkc", "/<",
 ];
-
-static TRIGGER: LazyLock<Option<AhoCorasick>> =
-    LazyLock::new(|| AhoCorasick::builder().ascii_case_insensitive(true).build(TRIGGERS).ok());
 
 /// Spelled marks backwards, and by rot13.
 static BACKWARDS: LazyLock<Option<Regex>> = LazyLock::new(|| {
@@ -32,9 +28,10 @@ static BACKWARDS: LazyLock<Option<Regex>> = LazyLock::new(|| {
 static BY_ROT13: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"(?i)\sqbg\s|[\[({](?:qbg|ng)[\])}]|ukkcf?://").ok());
 
-pub(crate) fn derive(text: &str, all: &mut Vec<Derived>) {
+/// `marked`: whether a trigger stands anywhere.
+pub(crate) fn derive(text: &str, marked: bool, all: &mut Vec<Derived>) {
     escaped_tokens(text, all);
-    if !TRIGGER.as_ref().is_some_and(|trigger| trigger.is_match(text)) {
+    if !marked {
         return;
     }
     for (marks, step) in [(&BACKWARDS, Decoding::Reversed), (&BY_ROT13, Decoding::Rot13)] {

@@ -185,6 +185,17 @@ impl Table {
         }
     }
 
+    /// The slots that a search for a fingerprint passes.
+    pub(crate) fn row(&self, print: u64) -> usize {
+        let mut at = self.home(print.max(1));
+        let mut passed = 1;
+        while self.slots.get(at).is_some_and(|(key, _)| *key != 0) {
+            at = if at + 1 == self.slots.len() { 0 } else { at + 1 };
+            passed += 1;
+        }
+        passed
+    }
+
     fn grow(&mut self) {
         let larger = grown(self.slots.len());
         let old = std::mem::replace(&mut self.slots, vec![(0, 0); larger]);
