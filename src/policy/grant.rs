@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::provenance::{AlterationSize, Kind, Place};
 
 use super::facts::{DestinationFacts, FlowContent};
+use super::question::NAMED;
 use super::verdict::{Reason, Verdict};
 use super::{Effect, Outcome};
 
@@ -104,7 +105,9 @@ pub(super) fn flow_key(from: &Place, container: Option<&str>, to: &str) -> Grant
 /// What an answer to the questions of `verdict` is about.
 pub fn asked_about(verdict: &Verdict, effect: Effect, upstream: &str, digest: &str) -> AskedAbout {
     let mut keys = Vec::new();
-    let mut offer = Offer::Session;
+    // What a question does not show one by one is not answered for more than this call.
+    let asked = verdict.findings.iter().filter(|finding| finding.outcome == Outcome::Ask).count();
+    let mut offer = if asked > NAMED { Offer::Once } else { Offer::Session };
     for finding in verdict.findings.iter().filter(|finding| finding.outcome == Outcome::Ask) {
         let found = match &finding.reason {
             Reason::Destination { facts, .. } if effect == Effect::Fetch => {

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use crate::provenance::{Destination, Extraction, Kind, Standing, extract};
+use crate::provenance::{Destination, DestinationReason, Extraction, Kind, Standing, extract};
 
 use super::audience::widening;
 use super::checks::{Surroundings, findings};
@@ -164,6 +164,9 @@ impl Inquiry {
         traced: &Traced,
         links_used: &dyn Fn(&DestinationFacts) -> usize,
     ) -> Vec<DestinationFacts> {
+        // Links of one record and host are counted within a call as well: an alphabet of them in one call is
+        // the same channel.
+        let mut here: BTreeMap<(String, u64, String), BTreeSet<String>> = BTreeMap::new();
         traced
             .destinations
             .iter()
@@ -189,6 +192,11 @@ impl Inquiry {
                     destination: destination.clone(),
                 };
                 facts.links_used = links_used(&facts);
+                for (key, links) in links_read(std::slice::from_ref(&facts)) {
+                    let seen = here.entry(key).or_default();
+                    facts.links_used = facts.links_used.saturating_add(seen.len());
+                    seen.extend(links.into_iter().map(|link| link.text));
+                }
                 facts
             })
             .collect()
@@ -259,6 +267,11 @@ fn is_typed(pointer: &str, traced: Option<&Traced>) -> bool {
     any
 }
 
+/// Whether the tool opens urls besides what it does.
+fn fetches(policy: &ToolPolicy) -> bool {
+    policy.also.iter().any(|(effect, _)| *effect == Effect::Fetch)
+}
+
 fn flow_facts(effect: Effect, traced: &Traced, answered: &[Answered], skip: usize) -> Vec<FlowFacts> {
     // A secret that nobody else showed is content like any other, until it leaves by a sink.
     let leaves = traced.secrets.iter().filter(|secret| effect.is_sink() || secret.from.is_some());
@@ -307,12 +320,36 @@ struct Standings<'p> {
 impl<'p> Standings<'p> {
     fn of(policy: &'p ToolPolicy, arguments: &Value) -> Self {
         let widening = widening(policy, arguments);
-        let effect = match policy.effect_of(arguments) {
+        let mut standings = Self {
+            policy,
+            effect: policy.effect_of(arguments),
+            addressed: policy.is_addressed_first(arguments),
+            widening,
+        };
+        standings.effect = match standings.effect {
             // Letting more people in is a change of access, whatever the verb.
-            Effect::Read | Effect::Write if !widening.is_empty() => Effect::Account,
+            Effect::Read | Effect::Write if !standings.widening.is_empty() => Effect::Account,
+            // A write that also opens a url tells that host whatever the url holds.
+            Effect::Read | Effect::Write if fetches(policy) && policy.is_addressed(arguments) => {
+                Effect::Fetch
+            }
+            // What would send is a write without an addressee, unless another argument holds one.
+            Effect::Write if policy.effect == Effect::Send && standings.addresses_somebody(arguments) => {
+                Effect::Send
+            }
             effect => effect,
         };
-        Self { policy, effect, addressed: policy.is_addressed(arguments), widening }
+        if standings.effect == Effect::Fetch && policy.runs_something(arguments) {
+            standings.effect = Effect::Execute;
+        }
+        standings
+    }
+
+    /// Whether any argument holds a destination, were the call a send.
+    fn addresses_somebody(&self, arguments: &Value) -> bool {
+        let send = Self { effect: Effect::Send, widening: self.widening.clone(), ..*self };
+        let found = extract(arguments, &|path| send.of_path(path)).destinations;
+        found.iter().any(|destination| destination.reason != DestinationReason::Embedded)
     }
 
     fn of_path(&self, path: &str) -> Standing {
@@ -324,16 +361,14 @@ impl<'p> Standings<'p> {
         match (rule.role, self.effect) {
             (Role::Destination, _) => Standing::Authority(rule.kind),
             // What is fetched is said by the destination; the rest of a fetch is harmless.
-            (_, Effect::Fetch) | (Role::Path, Effect::Send) | (Role::Amount | Role::Credential, _) => {
-                Standing::Ignored
-            }
+            (_, Effect::Fetch) | (Role::Path, Effect::Send) | (Role::Amount, _) => Standing::Ignored,
+            // A guess that an argument is harmless does not hide a destination in it.
+            (Role::Selector | Role::Credential, _) if rule.layer == Layer::Heuristic => Standing::Undeclared,
             // A message goes where its recipients say. A thread or page id decides only when nothing else does.
             (Role::Target, Effect::Send) if self.addressed => Standing::Ignored,
             (Role::Target | Role::Path | Role::Command, _) => Standing::Authority(rule.kind),
             (Role::Content, _) => Standing::Content,
-            // A guess that an argument is harmless does not hide a destination in it.
-            (Role::Selector, _) if rule.layer == Layer::Heuristic => Standing::Undeclared,
-            (Role::Selector, _) => Standing::Ignored,
+            (Role::Selector | Role::Credential, _) => Standing::Ignored,
         }
     }
 }

@@ -144,7 +144,9 @@ pub(super) fn judge(facts: &DestinationFacts, effect: Effect, cells: &Cells) -> 
         consider(provenance, of_match(facts, effect, place), Some(place));
     }
     if let Some(alteration) = &facts.trace.altered {
+        let mention = is_mention(facts, effect);
         let outcome = match (effect, alteration.size) {
+            _ if mention => Outcome::Ask,
             (Effect::Fetch, AlterationSize::Small) => Outcome::Ask,
             _ => Outcome::Deny,
         };
@@ -202,6 +204,8 @@ fn of_match(facts: &DestinationFacts, effect: Effect, place: &Place) -> Outcome 
         return match (place.kind, place.exact) {
             (PlaceKind::OwnData, true) => Outcome::Allow,
             (_, true) => Outcome::Ask,
+            // A mention of a site that was read is a person's to judge; only one that carries data is refused.
+            (_, false) if is_mention(facts, effect) => Outcome::Ask,
             (_, false) => Outcome::Deny,
         };
     }
@@ -225,10 +229,14 @@ fn is_target(role: Option<Role>) -> bool {
 /// A link in outgoing text that nothing untrusted holds is the model's own mention of a site, unless
 /// it carries something along.
 fn unproven(facts: &DestinationFacts, effect: Effect) -> Outcome {
-    let mention = effect != Effect::Fetch
+    if is_mention(facts, effect) { Outcome::Allow } else { Outcome::Ask }
+}
+
+/// Whether a link in outgoing text has no room for data.
+fn is_mention(facts: &DestinationFacts, effect: Effect) -> bool {
+    effect != Effect::Fetch
         && facts.destination.reason == DestinationReason::Embedded
-        && !carries_data(&facts.destination.text);
-    if mention { Outcome::Allow } else { Outcome::Ask }
+        && !carries_data(&facts.destination.text)
 }
 
 /// Words of a path that a link may have and still carry nothing, and their letters.

@@ -21,7 +21,7 @@ const DESTINATION: usize = 300;
 const EXCERPT: usize = 60;
 const AROUND: usize = 20;
 /// Destinations named one by one; the rest is counted.
-const NAMED: usize = 8;
+pub(super) const NAMED: usize = 8;
 
 /// What the question is about, beside the verdict.
 #[derive(Debug, Clone, Copy)]

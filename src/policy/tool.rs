@@ -121,6 +121,24 @@ impl ToolPolicy {
             .any(|rule| select(arguments, &rule.path).iter().any(|found| holds(found.value)))
     }
 
+    /// Whether a first recipient holds a value: one who is not only copied.
+    pub fn is_addressed_first(&self, arguments: &Value) -> bool {
+        let copied = |path: &ArgPath| {
+            let name = path.0.rsplit('.').next().unwrap_or_default().to_lowercase();
+            ["cc", "bcc", "copy", "reply", "guest", "watcher", "follower", "notify"]
+                .iter()
+                .any(|word| name.contains(word))
+        };
+        let first = self.args.iter().filter(|rule| rule.role == Role::Destination && !copied(&rule.path));
+        first.into_iter().any(|rule| select(arguments, &rule.path).iter().any(|found| holds(found.value)))
+    }
+
+    /// Whether an argument that decides what runs holds anything that is not known to only read.
+    pub fn runs_something(&self, arguments: &Value) -> bool {
+        let filled = |rule: &&ArgRule| select(arguments, &rule.path).iter().any(|found| holds(found.value));
+        self.args.iter().filter(|rule| rule.role == Role::Command).any(|rule| filled(&rule))
+    }
+
     /// The amounts of a call with their currencies, where an argument names one.
     pub fn amounts(&self, arguments: &Value) -> Vec<(String, Option<String>)> {
         let currency = leaves(arguments)

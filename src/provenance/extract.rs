@@ -40,6 +40,12 @@ pub fn extract(args: &Value, standing: &dyn Fn(&str) -> Standing) -> Extraction 
     work.out
 }
 
+/// Whether an argument holds one line by its name.
+fn is_one_line(argument: &str) -> bool {
+    let name = argument.rsplit('.').next().unwrap_or_default().to_ascii_lowercase();
+    ["subject", "title", "name", "filename", "header", "summary"].iter().any(|word| name.ends_with(word))
+}
+
 struct Work<'a> {
     out: Extraction,
     standing: &'a dyn Fn(&str) -> Standing,
@@ -144,7 +150,13 @@ impl Work<'_> {
         }
         match standing {
             Standing::Ignored => {}
-            Standing::Content => self.found(embedded::links_in(trimmed, MOST_DESTINATIONS), spot),
+            Standing::Content => {
+                self.found(embedded::links_in(trimmed, MOST_DESTINATIONS), spot);
+                if is_one_line(spot.argument) && text.contains(['\n', '\r']) {
+                    // A second line in a subject is a header of its own to many a mailer.
+                    self.addresses(trimmed, spot);
+                }
+            }
             Standing::Undeclared => self.undeclared(trimmed, spot),
             Standing::Authority(kind) => self.authority(trimmed, kind, spot),
         }
@@ -297,6 +309,20 @@ impl Work<'_> {
             }
         } else if !spot.is_key {
             self.found(embedded::links_in(text, MOST_DESTINATIONS), spot);
+            // Nothing says that this argument is content: an address in a short text may be a receiver.
+            if text.len() <= 320 {
+                self.addresses(text, spot);
+            }
+        }
+    }
+
+    /// The addresses in a text, as destinations.
+    fn addresses(&mut self, text: &str, spot: &Spot<'_>) {
+        let found = embedded::atoms_in(text, MOST_DESTINATIONS);
+        for one in
+            found.into_iter().filter(|one| matches!(one.kind, Kind::Email | Kind::Phone | Kind::Account))
+        {
+            self.push(&one.text, one.kind, Reason::Shaped, spot);
         }
     }
 

@@ -50,8 +50,8 @@ pub struct VerdictRecord<'a> {
     pub contract: &'static str,
     /// Why, with values: for people, never for the model.
     pub reason: String,
-    /// All findings.
-    pub evidence: &'a [Finding],
+    /// The findings, masked and bounded like the arguments.
+    pub evidence: Value,
     /// The grant or answer that let it pass.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub grant: Option<String>,
@@ -114,12 +114,25 @@ impl<'a> VerdictRecord<'a> {
             args_sha256: data_encoding::HEXLOWER.encode(&Sha256::digest(raw)),
             verdict: verdict.outcome.as_str(),
             contract: verdict.contract.as_str(),
-            reason: verdict.reason(),
-            evidence: &verdict.findings,
+            reason: cut(&mask_secrets(&verdict.reason())),
+            evidence: evidence(&verdict.findings),
             grant: None,
             answer: None,
         }
     }
+}
+
+/// Findings that stand in a record.
+const FINDINGS: usize = 64;
+
+/// The findings fit for the log: the worst of them, with the values in them masked and cut.
+fn evidence(findings: &[Finding]) -> Value {
+    let kept = findings.iter().take(FINDINGS).filter_map(|finding| serde_json::to_value(finding).ok());
+    let mut all: Vec<Value> = kept.map(|finding| mask(None, &finding, &mut LEAVES.clone())).collect();
+    if findings.len() > FINDINGS {
+        all.push(Value::String(format!("… {} findings in all", findings.len())));
+    }
+    Value::Array(all)
 }
 
 /// The arguments fit for the log: secrets masked, long strings cut, at most [`LEAVES`] leaves.
@@ -157,17 +170,20 @@ fn mask(key: Option<&str>, value: &Value, left: &mut usize) -> Value {
                 return Value::String("[masked]".to_owned());
             }
             let text = mask_secrets(text);
-            match text.char_indices().nth(STRING) {
-                None => Value::String(text.into_owned()),
-                Some((at, _)) => {
-                    let kept = text.get(..at).unwrap_or_default();
-                    Value::String(format!("{kept}… [{} characters in all]", text.chars().count()))
-                }
-            }
+            Value::String(cut(&text))
         }
         other => {
             *left = left.saturating_sub(1);
             other.clone()
+        }
+    }
+}
+
+fn cut(text: &str) -> String {
+    match text.char_indices().nth(STRING) {
+        None => text.to_owned(),
+        Some((at, _)) => {
+            format!("{}… [{} characters in all]", text.get(..at).unwrap_or_default(), text.chars().count())
         }
     }
 }

@@ -15,7 +15,7 @@ use crate::policy::{
     AskedAbout, Contract, Creates, Facts, Finding, Outcome, PinState, Reason, Subject, Unasked, Verdict,
     asked_about, decide, question, refusal,
 };
-use crate::provenance::Vouched;
+use crate::provenance::{Standing, Vouched, extract};
 
 use super::actor::{Core, Forwarded};
 use super::call::Call;
@@ -175,7 +175,12 @@ async fn conclude(core: &Rc<Core>, call: &Call, known: Option<&Arc<Known>>, sett
 
 /// Tells the history what is sent. Reads are told with their result, because only an echo matters then.
 async fn note_sent(core: &Rc<Core>, call: &Call, facts: &Facts, granted: bool) -> bool {
-    let vouched = if granted || facts.all_vouched() { Vouched::Yes } else { Vouched::No };
+    // What is written beside the destinations was seen by nobody: only a call that holds nothing else
+    // shaped like one is vouched for.
+    let stood = |text: &str| facts.destinations.iter().any(|facts| facts.destination.text == text);
+    let others = extract(&call.arguments, &|_| Standing::Undeclared).destinations;
+    let all = (granted || facts.all_vouched()) && others.iter().all(|other| stood(&other.text));
+    let vouched = if all { Vouched::Yes } else { Vouched::No };
     let sent = NoteSent {
         upstream: Arc::clone(&call.msg.tool.upstream),
         tool: Arc::clone(&call.msg.tool.name),

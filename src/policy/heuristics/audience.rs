@@ -26,7 +26,10 @@ pub fn widens_audience(argument: &str, value: &Value) -> bool {
             said.is_empty() || said.iter().any(|it| !among(&it.text, NARROW))
         }
         Value::Array(items) => items.iter().any(|it| widens_audience(argument, it)),
-        Value::Object(members) => members.iter().any(|(key, it)| widens_audience(key, it)),
+        // A map keyed by who may: a key that is no plain word names somebody.
+        Value::Object(members) => members.iter().any(|(key, it)| {
+            !key.chars().all(|c| c.is_ascii_alphabetic() || c == '_') || widens_audience(key, it)
+        }),
         Value::Number(_) => true,
     }
 }
