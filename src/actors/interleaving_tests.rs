@@ -658,6 +658,7 @@ impl Run {
             record: judge.clone().recipient(),
             refusal: judge.clone().recipient(),
             listing: judge.clone().recipient(),
+            notice: judge.clone().recipient(),
         };
         let puppet = Puppet::new(&world, &gate, &news).start();
         let (session, ours) = session(&puppet, gate);

@@ -217,7 +217,23 @@ impl Message for LateAnswer {
     type Result = ();
 }
 
-/// The gate as the relay sees it: the recipients of the four messages above.
+/// A message of an upstream that is about to be passed on while its call goes on: its text reaches the
+/// model as surely as a result does. Awaited before the client sees it.
+#[derive(Debug, Clone)]
+pub struct RecordNotice {
+    /// The upstream's configured name.
+    pub upstream: Arc<str>,
+    /// The session's number of the call it is about.
+    pub call: CallNumber,
+    /// The raw params.
+    pub message: Bytes,
+}
+
+impl Message for RecordNotice {
+    type Result = ();
+}
+
+/// The gate as the relay sees it: the recipients of the messages above.
 #[derive(Clone)]
 pub struct Gate {
     /// Judges calls.
@@ -228,4 +244,6 @@ pub struct Gate {
     pub refusal: Recipient<RecordRefusal>,
     /// Admits listings.
     pub listing: Recipient<RecordListing>,
+    /// Hears what is passed on while a call goes on.
+    pub notice: Recipient<RecordNotice>,
 }

@@ -28,5 +28,5 @@ pub use hook::{UserPrompt, relay_prompts};
 pub use links::follow_links;
 pub use messages::{
     Admission, Answer, CallNumber, CallOutcome, Elicit, Gate, JudgeCall, Judgement, LateAnswer, Patience,
-    RecordListing, RecordOutput, RecordRefusal, SessionId, Ticket,
+    RecordListing, RecordNotice, RecordOutput, RecordRefusal, SessionId, Ticket,
 };

@@ -19,7 +19,7 @@ use tracing::warn;
 
 use super::carry::{Flight, carry};
 use super::messages::{
-    Answer, CallNumber, Elicit, Gate, JudgeCall, LateAnswer, Patience, RecordRefusal, SessionId,
+    Answer, CallNumber, Elicit, Gate, JudgeCall, LateAnswer, Patience, RecordNotice, RecordRefusal, SessionId,
 };
 use super::pump::{Outlet, Pump, Pumped, Stream};
 use super::upstream::{Cancel, Port, Progress, UpstreamChanged, Watch, tell};
@@ -308,14 +308,23 @@ impl Handler<UpstreamChanged> for SessionActor {
 }
 
 impl Handler<Progress> for SessionActor {
-    type Result = ();
+    type Result = ResponseActFuture<Self, ()>;
 
-    fn handle(&mut self, message: Progress, ctx: &mut Self::Context) {
-        if self.stream.writer.queued() > UNREAD {
-            // A client that does not read has no use for more progress.
-            return;
-        }
-        self.event(Event::Progress(message.call.0, message.params, message.token), ctx);
+    fn handle(&mut self, message: Progress, _: &mut Self::Context) -> Self::Result {
+        // A client that does not read has no use for more progress.
+        let open = self.calls.get(&message.call.0).filter(|_| self.stream.writer.queued() <= UNREAD);
+        let Some(open) = open else { return Box::pin(fut::ready(())) };
+        let notice = RecordNotice {
+            upstream: open.upstream.clone(),
+            call: message.call,
+            message: message.params.clone(),
+        };
+        // ORDER: recorded before seen; what cannot be recorded is not shown.
+        Box::pin(self.gate.notice.send(notice).into_actor(self).map(move |recorded, this, ctx| {
+            if recorded.is_ok() {
+                this.event(Event::Progress(message.call.0, message.params, message.token), ctx);
+            }
+        }))
     }
 }
 

@@ -73,7 +73,8 @@ pub(super) fn start(settings: &Settings, policy: Policy) -> Result<Running, Faul
         judge: gate.clone().recipient(),
         record: gate.clone().recipient(),
         refusal: gate.clone().recipient(),
-        listing: gate.recipient(),
+        listing: gate.clone().recipient(),
+        notice: gate.recipient(),
     };
     Ok(Running { gate, approval, _socket: socket })
 }

@@ -14,7 +14,9 @@ use tokio::sync::{Semaphore, oneshot};
 use tracing::warn;
 
 use crate::actors::upstream::{Stop, UpstreamActor, UpstreamChanged, Watch};
-use crate::actors::{Admission, Gate, JudgeCall, Judgement, RecordListing, RecordOutput, RecordRefusal};
+use crate::actors::{
+    Admission, Gate, JudgeCall, Judgement, RecordListing, RecordNotice, RecordOutput, RecordRefusal,
+};
 use crate::config::{Config, log_folder};
 use crate::mcp::{Listing, Standing, Tool};
 use crate::transport::Guardian;
@@ -60,6 +62,7 @@ async fn look(settings: Settings) -> Result<BTreeMap<String, Surveyed>, Fault> {
         record: surveyor.clone().recipient(),
         refusal: surveyor.clone().recipient(),
         listing: surveyor.clone().recipient(),
+        notice: surveyor.clone().recipient(),
     };
     let starts = Arc::new(Semaphore::new(STARTS_AT_ONCE));
     let mut upstreams = Vec::new();
@@ -161,6 +164,12 @@ impl Handler<RecordRefusal> for Surveyor {
     type Result = ();
 
     fn handle(&mut self, _: RecordRefusal, _: &mut Self::Context) {}
+}
+
+impl Handler<RecordNotice> for Surveyor {
+    type Result = ();
+
+    fn handle(&mut self, _: RecordNotice, _: &mut Self::Context) {}
 }
 
 impl Handler<Tell> for Surveyor {

@@ -96,7 +96,7 @@ impl Work {
 fn a_fix_in_the_own_repository_asks_at_most_once() {
     let at = ["owner!", "repo!"];
     let with = |name: &str, more: &[&str]| tool(name, &[&at[..], more].concat());
-    let issue = json!({"number": 212, "id": 900212, "title": "Crash on an empty file", "state": "open", "user": {"login": "rosa-k"},
+    let issue = json!({"number": 212, "id": 900_212, "title": "Crash on an empty file", "state": "open", "user": {"login": "rosa-k"},
         "html_url": "https://hub.example/acme/app/issues/212", "body": "Opening an empty file crashes. See src/open.rs."});
     let pull = json!({"number": 219, "id": 90219, "html_url": "https://hub.example/acme/app/pull/219"});
     let hub = json!({

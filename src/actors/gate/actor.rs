@@ -12,8 +12,8 @@ use crate::actors::approval::{Hold, Lookup};
 use crate::actors::audit::{AppendOutcome, AppendVerdict, OutcomeRecord, Sealing};
 use crate::actors::budget::Reserve;
 use crate::actors::messages::{
-    Admission, CallOutcome, JudgeCall, Judgement, RecordListing, RecordOutput, RecordRefusal, SessionId,
-    Ticket,
+    Admission, CallOutcome, JudgeCall, Judgement, RecordListing, RecordNotice, RecordOutput, RecordRefusal,
+    SessionId, Ticket,
 };
 use crate::actors::pins::{Pins, drift_notice, state_key};
 use crate::actors::taint::{NoteSent, NoteShown, TraceCall};
@@ -289,6 +289,30 @@ async fn admit(core: &Rc<Core>, upstream: &Arc<str>, listed: Listed) -> BTreeMap
     }
     let drift = if core.pins.withholds() { drift } else { BTreeMap::new() };
     core.tools.borrow_mut().install(&core.policy, facts, &key.into(), listed, drift)
+}
+
+impl Handler<RecordNotice> for GateActor {
+    type Result = ResponseFuture<()>;
+
+    fn handle(&mut self, msg: RecordNotice, _: &mut Self::Context) -> Self::Result {
+        let core = Rc::clone(&self.core);
+        Box::pin(async move {
+            let shown = NoteShown {
+                upstream: msg.upstream,
+                tool: None,
+                call: msg.call.0,
+                source: Source::Notification,
+                message: msg.message,
+                own_data: Arc::from(Vec::new()),
+                arguments: None,
+                creates: Creates::No,
+                granted: Vouched::No,
+            };
+            if !matches!(core.shared.shown.send(shown).await, Ok(Ok(()))) {
+                tracing::error!("the provenance index is gone: calls that need it are refused");
+            }
+        })
+    }
 }
 
 impl Handler<RecordListing> for GateActor {
