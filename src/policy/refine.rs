@@ -27,6 +27,8 @@ impl ToolPolicy {
         let effect = match self.effect {
             Effect::Send if does(Effect::Write) && names_someone && !addressed => Effect::Write,
             Effect::Write | Effect::Read if does(Effect::Send) && addressed => Effect::Send,
+            // Opening a page is a write to a browser and a fetch of what its url says.
+            Effect::Write | Effect::Read if does(Effect::Fetch) && addressed => Effect::Fetch,
             effect => effect,
         };
         if self.effect_layer == Layer::User { effect } else { self.by_statement(effect, arguments) }

@@ -1,5 +1,7 @@
-//! The examples in the documents load, so that a reader can copy them.
+//! The examples in the documents load, so that a reader can copy them, and the tests that they name
+//! are there, so that a reader can trust them.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use bouncer::{config, pack};
@@ -37,5 +39,45 @@ fn the_examples_of_the_readme_load() {
     for (line, block) in blocks("README.md", "json") {
         let problems = config::parse(&block, Path::new("servers.json"), &|_| None).err();
         assert!(problems.is_none(), "README.md:{line}: {problems:#?}");
+    }
+}
+
+/// The names of all test functions of the project.
+fn tests() -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut open = vec![root.join("src"), root.join("tests")];
+    while let Some(folder) = open.pop() {
+        for entry in std::fs::read_dir(&folder).expect("a folder").map_while(Result::ok) {
+            let path = entry.path();
+            if path.is_dir() && !path.ends_with(".deps") {
+                open.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                let text = std::fs::read_to_string(&path).expect("a source");
+                let names = text.lines().filter_map(|line| line.trim_start().strip_prefix("fn "));
+                found.extend(names.map(|rest| rest.split(['(', '<']).next().unwrap_or(rest).to_owned()));
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn the_tests_that_the_documents_name_are_there() {
+    let tests = tests();
+    for document in ["docs/threat-model.md", "docs/protocol.md", "docs/architecture.md"] {
+        let text = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(document))
+            .expect("a document");
+        for name in text.split('`').skip(1).step_by(2) {
+            let word =
+                |name: &str| name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_');
+            let is_there = match name.strip_suffix('…') {
+                Some(start) if word(start) => tests.iter().any(|test| test.starts_with(start)),
+                // Four words joined are a test; fewer may be anything.
+                None if word(name) && name.matches('_').count() >= 3 => tests.contains(name),
+                _ => true,
+            };
+            assert!(is_there, "{document} names `{name}`, and there is no such test");
+        }
     }
 }

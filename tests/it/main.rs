@@ -13,6 +13,7 @@
 )]
 
 mod approve;
+mod attacks;
 mod audit;
 mod check;
 mod configs;

@@ -134,7 +134,7 @@ fn authority(arg: &Arg, around: &Surroundings<'_>, mutates: bool) -> Option<Foun
         return Some(found(role, kind(arg), "address-word"));
     }
     let connects = around.reading.rules.iter().any(|it| {
-        among(it.strip_prefix("verb:").unwrap_or(""), "ping traceroute scan connect curl browse wget dial")
+        among(it.strip_prefix("verb:").unwrap_or(""), "ping traceroute scan connect curl browse wget dial fetch visit scrape crawl probe resolve lookup")
     });
     if arg.head_in("host hostname domain ip")
         && (connects || mutates && around.effect != Effect::Destroy && shares(around))
