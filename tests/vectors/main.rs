@@ -10,6 +10,7 @@
 )]
 
 mod attacker;
+mod cases;
 mod contracts;
 mod evasions;
 

@@ -107,15 +107,22 @@ pub fn derive(tool: &ToolDescription) -> Derived {
         })
         .collect();
     let creates = creates(&reading);
+    let is_open =
+        reading.sense.is_none() || words(&tool.name).iter().all(|word| OPENS.contains(&word.text.as_str()));
     let Reading { mut effect, mut also, mut rules, .. } = reading;
     let takes_a_place = facts.values().any(|it| it.role == Role::Destination);
-    if effect == Effect::Read && takes_a_place {
+    // A verb that says nothing, `open` say, does what its one url lets it do: go there.
+    let only_goes = effect == Effect::Write && is_open && takes_a_place;
+    if (effect == Effect::Read && takes_a_place) || only_goes {
         effect = Effect::Fetch;
         rules.push("reads-where-an-argument-says".to_owned());
     }
     also.remove(&effect);
     Derived { effect, also, args: facts, creates, rules }
 }
+
+/// Names that are no more than a way to a page.
+const OPENS: [&str; 8] = ["open", "url", "link", "page", "browser", "web", "tab", "website"];
 
 /// The effect that a bare name tells, without arguments or description: of a function in a query,
 /// say. `None` where no verb is known.
