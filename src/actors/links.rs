@@ -14,29 +14,47 @@ const MAX_LINKS: usize = 40;
 /// The path that opening `path` would touch; `None` when it is relative, not UTF-8 afterwards, or
 /// runs in circles. Reads the file system, opens nothing.
 pub fn follow_links(path: &str) -> Option<String> {
+    follow_links_while(path, &|_| true).ok().flatten()
+}
+
+/// A part of a path that may not be looked at here and now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TooFar;
+
+/// As [`follow_links`], but asks before each look at the file system, and gives up where that is
+/// refused.
+///
+/// # Errors
+/// `may_look` said no.
+pub fn follow_links_while(path: &str, may_look: &dyn Fn(&Path) -> bool) -> Result<Option<String>, TooFar> {
     let mut pending: VecDeque<OsString> = VecDeque::new();
     let mut done = PathBuf::new();
     let mut links = 0;
-    push(Path::new(path), &mut pending, &mut done)?;
+    if push(Path::new(path), &mut pending, &mut done).is_none() {
+        return Ok(None);
+    }
     while let Some(part) = pending.pop_front() {
         if part == ".." {
             done.pop();
             continue;
         }
         done.push(&part);
+        if !may_look(&done) {
+            return Err(TooFar);
+        }
         let Ok(target) = std::fs::read_link(&done) else { continue };
         links += 1;
         if links > MAX_LINKS {
-            return None;
+            return Ok(None);
         }
         done.pop();
-        if target.is_absolute() {
-            push(&target, &mut pending, &mut done)?;
-        } else {
+        if !target.is_absolute() {
             prepend(&target, &mut pending);
+        } else if push(&target, &mut pending, &mut done).is_none() {
+            return Ok(None);
         }
     }
-    done.into_os_string().into_string().ok()
+    Ok(done.into_os_string().into_string().ok())
 }
 
 /// Starts over at the root of an absolute path, with its parts before those still pending.

@@ -25,7 +25,7 @@ pub mod upstream;
 pub use grants_file::GrantsFile;
 pub use holds::short_id;
 pub use hook::{UserPrompt, relay_prompts};
-pub use links::follow_links;
+pub use links::{TooFar, follow_links, follow_links_while};
 pub use messages::{
     Admission, Answer, CallNumber, CallOutcome, Elicit, Gate, JudgeCall, Judgement, LateAnswer, Patience,
     RecordListing, RecordNotice, RecordOutput, RecordRefusal, SessionId, Ticket,

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::constraint::{ConstraintFailure, Environment, Lifted, evaluate, paths_to_resolve};
-use super::guard::{Protected, guarded_paths, watch};
+use super::guard::{Protected, guarded_paths, plainly_reads, watch};
 use super::{ConstraintFinding, Effect, Outcome, ToolPolicy};
 
 /// Where a call happens, as far as paths are concerned.
@@ -23,8 +23,17 @@ pub struct Surroundings<'s> {
 impl ToolPolicy {
     /// The local paths whose symbolic links the checks want followed. Resolving one is the caller's
     /// work; one that cannot be resolved is left out and judged by words.
-    pub fn paths_to_resolve(&self, arguments: &Value, surroundings: Surroundings<'_>) -> BTreeSet<String> {
+    /// `effects` are all that the call may have: the guard looks at none that plainly reads.
+    pub fn paths_to_resolve(
+        &self,
+        effects: &[Effect],
+        arguments: &Value,
+        surroundings: Surroundings<'_>,
+    ) -> BTreeSet<String> {
         let mut paths = paths_to_resolve(&self.constraints, arguments, surroundings.cwd);
+        if plainly_reads(effects) {
+            return paths;
+        }
         let role = |argument: &str| self.role_of(argument);
         paths.extend(guarded_paths(arguments, &role, surroundings.home, surroundings.cwd));
         paths

@@ -130,7 +130,7 @@ impl Inquiry {
         guard: &Guard,
         cwd: Option<&str>,
     ) -> BTreeSet<String> {
-        policy.paths_to_resolve(arguments, guard.surroundings(cwd))
+        policy.paths_to_resolve(&self.effects(policy), arguments, guard.surroundings(cwd))
     }
 
     /// All effects that the call may have.

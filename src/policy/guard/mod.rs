@@ -7,4 +7,4 @@ mod files;
 mod watch;
 
 pub use files::{Ward, ward};
-pub use watch::{Protected, guarded_paths, watch};
+pub use watch::{Protected, guarded_paths, plainly_reads, watch};

@@ -53,7 +53,7 @@ pub fn watch(
     role: &dyn Fn(&str) -> Option<Role>,
     protected: Protected<'_>,
 ) -> Vec<ConstraintFailure> {
-    if effects.iter().all(|effect| matches!(effect, Effect::Read | Effect::Fetch)) {
+    if plainly_reads(effects) {
         return Vec::new();
     }
     let mut failures = Vec::new();
@@ -66,6 +66,11 @@ pub fn watch(
         failures.extend(found.map(|ward| failure(&leaf, ward)));
     }
     failures
+}
+
+/// Whether a call changes nothing, so that the guard has nothing to say.
+pub fn plainly_reads(effects: &[Effect]) -> bool {
+    effects.iter().all(|effect| matches!(effect, Effect::Read | Effect::Fetch))
 }
 
 /// Text that travels and harmless options name no file that the call touches.
