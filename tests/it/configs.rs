@@ -124,7 +124,7 @@ fn a_prefix_replaces_the_name_of_the_server() {
 }
 
 #[test]
-fn a_path_is_confined_with_symlinks_and_every_element() {
+fn c17_c19_a_path_is_confined_with_symlinks_and_every_element() {
     let text = json!({"type": "string"});
     let write = json!({"name": "write_file", "description": "Writes a file.", "inputSchema": {"type": "object", "properties": {"path": text, "content": text}}});
     let move_all = json!({"name": "write_many", "description": "Writes files.", "inputSchema": {"type": "object", "properties": {"paths": {"type": "array", "items": text}}}});
