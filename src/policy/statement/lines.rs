@@ -141,6 +141,12 @@ impl Reader<'_> {
                     self.redirect(operator)?;
                 }
                 '<' => self.less()?,
+                '{' => {
+                    self.line.text.push(c);
+                    if self.expands_braces() {
+                        self.line.text.push(UNKNOWN);
+                    }
+                }
                 _ => self.line.text.push(c),
             }
         }
@@ -149,8 +155,28 @@ impl Reader<'_> {
         self.heredocs.is_empty().then_some(())
     }
 
+    /// Whether the bracket just read begins `{a,b}` or `{1..9}`, which become several words.
+    fn expands_braces(&self) -> bool {
+        let word = self.chars.clone().take_while(|it| !it.is_ascii_whitespace());
+        let mut last = ' ';
+        for c in word.take(256) {
+            if matches!(c, ',' | '\'' | '"' | '\\' | '$' | '`') || c == '.' && last == '.' {
+                return true;
+            }
+            if c == '}' {
+                return false;
+            }
+            last = c;
+        }
+        // Nobody looked further.
+        last != ' '
+    }
+
     fn at_word_start(&self) -> bool {
-        self.line.text.chars().last().is_none_or(char::is_whitespace)
+        // Only these blanks end a word, and not where a backslash stands before them.
+        let text = self.line.text.as_str();
+        let Some(before) = text.strip_suffix([' ', '\t']) else { return text.is_empty() };
+        (before.len() - before.trim_end_matches('\\').len()).is_multiple_of(2)
     }
 
     fn end(&mut self) {
@@ -231,6 +257,10 @@ impl Reader<'_> {
             Some('{') => {
                 self.chars.next();
                 let inner = self.balanced('}')?;
+                // `${x@P}` runs what the value spells out, `${!x}` evaluates it.
+                if inner.ends_with("@P") || inner.starts_with('!') {
+                    return None;
+                }
                 self.line.text.push(UNKNOWN);
                 if inner.contains("$(") || inner.contains('`') {
                     self.out.nested.push(inner);

@@ -7,14 +7,20 @@
 //! are read.
 
 mod class;
+mod git;
 mod lines;
+mod looks;
+mod options;
 mod programs;
 mod remote;
+mod scripts;
 mod shell;
 mod sql;
+mod sql_tables;
 mod sql_words;
 #[cfg(test)]
 mod tests;
+mod tools;
 
 pub use class::{NamedPlace, PlaceForm, StatementClass};
 pub use shell::shell;

@@ -7,6 +7,7 @@
 
 use super::class::{PlaceForm, StatementClass, urls};
 use super::lines::{Line, UNKNOWN, lines};
+use super::looks::harmless;
 use super::programs;
 use crate::policy::Effect;
 
@@ -97,9 +98,13 @@ const RESERVED: &str = "if then else elif fi while until do done { } ! time";
 
 fn command(words: &[String], run: &Run<'_>, class: &mut StatementClass) {
     let mut rest = words;
+    let mut set: Vec<&str> = Vec::new();
     while let Some((first, more)) = rest.split_first() {
-        if let Some((name, _)) = first.split_once('=').filter(|it| is_name(it.0)) {
-            class.add(if programs::among(name, LOADED) { Effect::Execute } else { Effect::Read });
+        if let Some((name, value)) = first.split_once('=').filter(|it| is_name(it.0)) {
+            // Arithmetic evaluates what a quoted value spells out.
+            let evaluated = value.contains("$(") || value.contains('`');
+            class.add(if loads(name) || evaluated { Effect::Execute } else { Effect::Read });
+            set.push(name);
         } else if !programs::among(first, RESERVED) {
             break;
         }
@@ -108,6 +113,7 @@ fn command(words: &[String], run: &Run<'_>, class: &mut StatementClass) {
     let Some((first, args)) = rest.split_first() else { return };
     if first == "for" {
         // Its words are data; the body stands in the lines that follow.
+        class.add(if args.first().is_some_and(|it| loads(it)) { Effect::Execute } else { Effect::Read });
         return;
     }
     if first.contains(UNKNOWN) {
@@ -118,7 +124,26 @@ fn command(words: &[String], run: &Run<'_>, class: &mut StatementClass) {
         class.add(Effect::Execute);
         return;
     };
+    // A variable that we do not know may name a file of settings or a program.
+    if !harmless(name) && set.iter().any(|it| !is_plain_variable(it)) {
+        class.add(Effect::Execute);
+    }
     programs::program(name, args, run, class);
+}
+
+/// Whether the variable decides what a later program loads or runs.
+pub(super) fn loads(name: &str) -> bool {
+    programs::among(name.strip_suffix('+').unwrap_or(name), LOADED)
+}
+
+/// Variables of any program that change how it shows and nothing else.
+fn is_plain_variable(name: &str) -> bool {
+    name.starts_with("LC_")
+        || programs::among(
+            name,
+            "LANG TZ COLUMNS LINES TERM NO_COLOR CLICOLOR CLICOLOR_FORCE FORCE_COLOR GIT_AUTHOR_NAME GIT_AUTHOR_EMAIL \
+             GIT_AUTHOR_DATE GIT_COMMITTER_NAME GIT_COMMITTER_EMAIL GIT_COMMITTER_DATE PGPASSWORD DEBIAN_FRONTEND",
+        )
 }
 
 fn is_name(text: &str) -> bool {

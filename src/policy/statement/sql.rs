@@ -14,6 +14,7 @@ use sqlparser::parser::Parser;
 use sqlparser::tokenizer::{Token, Tokenizer};
 
 use super::class::{PlaceForm, StatementClass, urls};
+use super::sql_tables::tables;
 use super::sql_words;
 use crate::policy::Effect;
 
@@ -291,6 +292,7 @@ fn pragma(statement: &Statement) -> Effect {
 /// Adds what stands in expressions, and the places in texts.
 fn in_tokens(tokens: &[Token], plans: bool, class: &mut StatementClass) {
     let solid: Vec<&Token> = tokens.iter().filter(|it| !matches!(it, Token::Whitespace(_))).collect();
+    tables(&solid, class);
     for (at, token) in solid.iter().enumerate() {
         let near = |by: isize| at.checked_add_signed(by).and_then(|it| solid.get(it)).copied();
         match token {
@@ -304,7 +306,10 @@ fn in_tokens(tokens: &[Token], plans: bool, class: &mut StatementClass) {
                     class.add(sql_words::function(&word.value));
                 }
             }
-            other => literal(other, class),
+            other => {
+                let compared = near(-1).is_some_and(compares);
+                literal(other, if compared { Literal::Compared } else { Literal::Free }, class);
+            }
         }
     }
 }
@@ -336,8 +341,37 @@ fn keyword(word: &str, before: Option<&Token>, after: Option<&Token>, class: &mu
     }
 }
 
-/// The places in a text.
-fn literal(token: &Token, class: &mut StatementClass) {
+/// Whether what follows is only compared with a column.
+fn compares(token: &Token) -> bool {
+    match token {
+        Token::Eq | Token::Neq => true,
+        Token::Word(word) => {
+            word.value.eq_ignore_ascii_case("like") || word.value.eq_ignore_ascii_case("ilike")
+        }
+        _ => false,
+    }
+}
+
+/// Where a text stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Literal {
+    /// Behind a comparison: data and nothing else.
+    Compared,
+    /// Anywhere else, where some server may follow it.
+    Free,
+}
+
+/// The places in a text. Reading from another machine is at least a fetch.
+fn literal(token: &Token, stands: Literal, class: &mut StatementClass) {
+    let before = class.places.len();
+    literal_places(token, class);
+    let remote = class.places.iter().skip(before).any(|it| it.form != PlaceForm::Path);
+    if remote && stands == Literal::Free && class.effect == Effect::Read {
+        class.add(Effect::Fetch);
+    }
+}
+
+fn literal_places(token: &Token, class: &mut StatementClass) {
     let text = match token {
         Token::SingleQuotedString(it)
         | Token::DoubleQuotedString(it)

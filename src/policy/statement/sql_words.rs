@@ -38,10 +38,35 @@ const COMPUTES: &str = "abs acos any_value array array_agg array_length array_to
     countif sumif uniq uniqexact topk quantile arrayjoin todate todatetime tostartofmonth tostartofday tostartofhour \
     toyyyymm groupuniqarray grouparray argmax argmin object_id object_name db_name scope_identity approx_count_distinct";
 
-/// Functions of a server that look at its own state, by how they begin.
-const LOOKS: &str = "pg_get_ pg_stat_get_ pg_size_pretty pg_total_relation_size pg_relation_size pg_database_size pg_table_size \
-    pg_indexes_size pg_typeof pg_is_in_recovery pg_table_is_visible pg_backend_pid pg_column_size pg_postmaster_start_time \
-    pg_current_ pg_encoding_to_char pragma_table_info pragma_index_list pragma_table_list json_ jsonb_ inet_";
+/// Functions of a server that look at its own state or take a document apart, by their whole names.
+const LOOKS: &str = "pg_get_viewdef pg_get_functiondef pg_get_indexdef pg_get_constraintdef pg_get_expr pg_get_serial_sequence \
+    pg_get_userbyid pg_get_triggerdef pg_get_ruledef pg_get_function_arguments pg_get_function_identity_arguments \
+    pg_get_function_result pg_get_keywords pg_get_partkeydef pg_get_statisticsobjdef pg_size_pretty pg_total_relation_size \
+    pg_relation_size pg_database_size pg_table_size pg_indexes_size pg_tablespace_size pg_typeof pg_is_in_recovery \
+    pg_table_is_visible pg_backend_pid pg_column_size pg_postmaster_start_time pg_conf_load_time pg_current_wal_lsn \
+    pg_current_snapshot pg_current_xact_id_if_assigned pg_encoding_to_char pg_blocking_pids pg_stat_get_live_tuples \
+    pg_stat_get_dead_tuples pg_last_xact_replay_timestamp pg_wal_lsn_diff pragma_table_info pragma_table_xinfo \
+    pragma_index_list pragma_index_info pragma_table_list pragma_foreign_key_list inet_server_addr inet_server_port \
+    inet_client_addr inet_client_port inet_aton inet_ntoa inet6_aton inet6_ntoa json_query json_value json_exists json_contains \
+    json_contains_path json_keys json_length json_depth json_search json_set json_insert json_replace json_remove \
+    json_merge_patch json_merge_preserve json_arrayagg json_objectagg json_quote json_unquote json_table json_tree json_patch \
+    json_strip_nulls json_typeof json_to_record json_to_recordset json_populate_record json_populate_recordset json_overlaps \
+    json_pretty json_error_position json_each_text json_object_keys json_serialize jsonb_path_exists jsonb_path_match \
+    jsonb_path_query_array jsonb_path_query_first jsonb_set_lax jsonb_insert jsonb_strip_nulls jsonb_typeof jsonb_to_record \
+    jsonb_to_recordset jsonb_populate_record jsonb_populate_recordset jsonb_each_text jsonb_extract_path \
+    jsonb_extract_path_text jsonb_delete_path jsonb_contains jsonb_exists jsonb_object jsonb_group_array jsonb_group_object";
+
+/// Functions that may stand where a table stands: they make rows of their arguments or of the schema.
+const ROWS: &str = "generate_series generate_subscripts unnest json_each json_tree json_table json_each_text json_array_elements \
+    json_array_elements_text json_object_keys json_to_record json_to_recordset json_populate_record json_populate_recordset \
+    jsonb_each jsonb_each_text jsonb_array_elements jsonb_array_elements_text jsonb_object_keys jsonb_to_record \
+    jsonb_to_recordset jsonb_populate_record jsonb_populate_recordset jsonb_path_query regexp_split_to_table \
+    regexp_matches string_split openjson xmltable values rows table flatten range numbers lateral current_date \
+    pragma_table_info pragma_table_xinfo pragma_index_list pragma_index_info pragma_table_list pragma_foreign_key_list \
+    pg_get_keywords";
+
+/// Endings of files that a server opens when a table is named so.
+const FILES: &str = "csv tsv txt parquet pq json jsonl ndjson geojson xlsx xls arrow feather avro orc gz zst bz2 db duckdb sqlite log";
 
 /// Functions that lose something or end somebody's work.
 const DESTROYS: &str =
@@ -53,7 +78,8 @@ const RUNS: &str = "dblink dblink_exec dblink_connect dblink_send_query lo_expor
     openquery query_to_xml query_to_json database_to_xml table_to_xml cursor_to_xml http http_get http_post http_put http_delete \
     net_http_post pg_read_file pg_read_binary_file pg_ls_dir pg_stat_file pg_file_write pg_file_rename pg_execute_server_program \
     url s3 remote remotesecure file executable mysql postgresql mongodb jdbc odbc hdfs utl_http utl_file dbms_scheduler exec \
-    execute eval system shell fts3_tokenizer read_csv read_csv_auto read_parquet read_json read_json_auto read_text read_blob \
+    execute eval system shell fts3_tokenizer read_csv read_csv_auto read_parquet read_json read_json_auto read_text read_blob read_ndjson read_ndjson_auto read_json_objects read_xlsx parquet_scan parquet_metadata csv_scan sqlite_scan \
+    postgres_scan postgres_query mysql_scan mysql_query iceberg_scan delta_scan st_read getenv urlcluster s3cluster gcs azureblobstorage deltalake \
     sniff_csv glob_files plpy plperl java_call";
 
 /// Functions that change the session, a counter or a lock.
@@ -75,10 +101,7 @@ fn among(word: &str, row: &str) -> bool {
 /// What a call of the function does.
 pub(super) fn function(name: &str) -> Effect {
     let name = name.to_ascii_lowercase();
-    if among(&name, COMPUTES)
-        || among(&name, PRAGMAS)
-        || LOOKS.split_ascii_whitespace().any(|it| name.starts_with(it))
-    {
+    if among(&name, COMPUTES) || among(&name, PRAGMAS) || among(&name, LOOKS) {
         return Effect::Read;
     }
     if among(&name, RUNS) {
@@ -104,4 +127,14 @@ pub(super) fn reads_pragma(name: &str) -> bool {
 /// Whether a name behind the word is no function.
 pub(super) fn introduces_a_table(word: &str) -> bool {
     among(&word.to_ascii_lowercase(), TABLES)
+}
+
+/// Whether the function may stand where a table stands and still only compute.
+pub(super) fn makes_rows(name: &str) -> bool {
+    among(&name.to_ascii_lowercase(), ROWS)
+}
+
+/// Whether a name ends as files do.
+pub(super) fn ends_as_file(name: &str) -> bool {
+    among(&name.rsplit('.').next().unwrap_or_default().to_ascii_lowercase(), FILES)
 }
