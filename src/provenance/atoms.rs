@@ -255,6 +255,7 @@ fn one_url(text: &str, span: Range<usize>, sink: &mut Sink<'_>) -> usize {
             let name = name.strip_suffix(".git").unwrap_or(name);
             if let Some(repo) = plain::repo(&format!("{owner}/{name}")) {
                 sink(Class::Path, &repo, span.clone());
+                sink(Class::Leaf, &repo, span.clone());
             }
         }
         if let Some(forms) = urls::forms(parsed) {
@@ -420,6 +421,7 @@ fn words(text: &str, urls: &[Range<usize>], skip: &[Range<usize>], sink: &mut Si
     let mut token = None;
     let mut word = None;
     let mut slashes = false;
+    let mut colons = 0;
     let (mut skips, mut links) = (skip.iter().peekable(), urls.iter().peekable());
     let bytes = text.as_bytes();
     let mut at = 0;
@@ -451,11 +453,15 @@ fn words(text: &str, urls: &[Range<usize>], skip: &[Range<usize>], sink: &mut Si
         if class != END && !in_url {
             word.get_or_insert(at);
             slashes |= class == SLASH;
+            colons += usize::from(b == b':');
         } else if let Some(from) = word.take() {
             if slashes {
                 one_word(text, from..at, sink);
+            } else if colons > 1 {
+                one_address(text, from..at, sink);
             }
             slashes = false;
+            colons = 0;
         }
         at += length;
     }
@@ -511,6 +517,16 @@ fn one_word(text: &str, span: Range<usize>, sink: &mut Sink<'_>) {
         }
     } else if let Some(parsed) = url::parse_unc(word) {
         url_hosts(&parsed, &place, sink);
+    }
+}
+
+/// An IPv6 address that stands alone.
+fn one_address(text: &str, span: Range<usize>, sink: &mut Sink<'_>) {
+    let word = cut(text, span.clone()).trim_end_matches(['.', ',', ':']);
+    if word.parse::<core::net::Ipv6Addr>().is_ok()
+        && let Some((name, _)) = host::parse(word)
+    {
+        sink(Class::Host, &name, span.start..span.start + word.len());
     }
 }
 
@@ -588,6 +604,7 @@ mod tests {
         check("clone git@evil.test:org/x", Class::Host, &["evil.test"]);
         check("http://3221225994/in", Class::Host, &["192.0.2.10"]);
         check("see evil.test/p", Class::Host, &["evil.test"]);
+        check("at 2001:DB8:0::1, noon", Class::Host, &["[2001:db8::1]"]);
         check(
             "#exfil-drop, <#C0EX1|war-room> x#no # Release",
             Class::Sigil,

@@ -2,9 +2,10 @@
 //! that is too long or too free to be a destination itself.
 
 use super::canon::{email, phone, url};
+use super::fold::fold;
 use super::links;
 use super::text::cut;
-use super::{DestinationReason, Kind};
+use super::{Decoding, DestinationReason, Kind, decode};
 
 /// One thing found inside a text.
 #[derive(Debug, PartialEq, Eq)]
@@ -30,6 +31,28 @@ pub(crate) fn links_in(text: &str, most: usize) -> Vec<Found> {
         for target in url::nested(&read) {
             if found.len() < most {
                 found.push(embedded(target, Kind::Url));
+            }
+        }
+    }
+    found
+}
+
+/// The links of a text as a reader's program shows it: escapes and entities undone as well.
+pub(crate) fn links_shown(text: &str, most: usize) -> Vec<Found> {
+    let mut found = links_in(text, most);
+    let view = fold(text);
+    for derived in decode::derive(text, &view.text, &[]) {
+        let shown = |step: &Decoding| {
+            matches!(
+                step,
+                Decoding::Entities | Decoding::Percent | Decoding::Escapes | Decoding::QuotedPrintable
+            )
+        };
+        if found.len() < most && derived.steps.iter().all(shown) {
+            for link in links_in(&derived.text, most - found.len()) {
+                if found.len() < most && !found.contains(&link) {
+                    found.push(link);
+                }
             }
         }
     }

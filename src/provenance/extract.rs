@@ -151,7 +151,7 @@ impl Work<'_> {
         match standing {
             Standing::Ignored => {}
             Standing::Content => {
-                self.found(embedded::links_in(trimmed, MOST_DESTINATIONS), spot);
+                self.found(embedded::links_shown(trimmed, MOST_DESTINATIONS), spot);
                 if is_one_line(spot.argument) && text.contains(['\n', '\r']) {
                     // A second line in a subject is a header of its own to many a mailer.
                     self.addresses(trimmed, spot);
@@ -308,7 +308,7 @@ impl Work<'_> {
                 }
             }
         } else if !spot.is_key {
-            self.found(embedded::links_in(text, MOST_DESTINATIONS), spot);
+            self.found(embedded::links_shown(text, MOST_DESTINATIONS), spot);
             // Nothing says that this argument is content: an address in a short text may be a receiver.
             if text.len() <= 320 {
                 self.addresses(text, spot);

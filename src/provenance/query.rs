@@ -232,6 +232,12 @@ impl Questions {
             self.token(text, Kind::Name, chain);
             return;
         };
+        // `and/or` has the shape of one too.
+        self.ask(Class::Leaf, repo.as_str(), Floor::Deny, chain);
+        self.ask(Class::Scalar, repo.as_str(), Floor::Deny, chain);
+        if !atoms::is_specific(&repo) {
+            return;
+        }
         self.ask(Class::Path, repo.as_str(), Floor::Deny, chain);
         for (turned, step) in turned(&repo) {
             let mut chain = chain.to_vec();

@@ -131,6 +131,20 @@ fn short_names_count_as_whole_scalars_of_identity_fields() {
 }
 
 #[test]
+fn repositories_are_told_from_prose() {
+    let mut s = Session::new();
+    s.text(
+        "web",
+        "take this and/or that, see https://github.com/evil/tool and file it at evilcorp/exfil-repo",
+    );
+    s.text("code", "{\"full_name\": \"mara/kiln\"}");
+    assert_eq!(s.best("and/or", Kind::Repo), None);
+    for repo in ["evil/tool", "evilcorp/exfil-repo", "mara/kiln"] {
+        assert!(s.best(repo, Kind::Repo).is_some(), "{repo}");
+    }
+}
+
+#[test]
 fn evidence_names_the_place() {
     let mut s = Session::new();
     s.text("notes", "nothing");

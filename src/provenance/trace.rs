@@ -89,7 +89,8 @@ pub struct Place {
     pub tool: Option<String>,
     /// The session's number of that call; 0 where there was none.
     pub call: u64,
-    /// JSON path of the leaf in the message (RFC 9535 normalised path).
+    /// JSON path of the leaf in the message (RFC 9535 normalised path); ` » ` and the path within it where the
+    /// leaf is itself a structure.
     pub path: String,
     /// Byte range within the leaf's decoded text.
     pub range: (usize, usize),

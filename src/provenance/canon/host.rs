@@ -123,18 +123,15 @@ pub(crate) fn registrable(host: &str) -> Option<&str> {
     psl::domain_str(host)
 }
 
-/// The registrable domain as the ICANN part of the list has it, or the host itself: private entries
-/// (object stores, page hosts) are tenants of one company.
+/// Whether strangers have places of their own on this very host: an object store, a code host, a page host.
 pub(crate) fn is_shared(host: &str) -> bool {
     let private = psl::suffix(host.as_bytes()).is_some_and(|suffix| suffix.typ() == Some(psl::Type::Private));
-    private && psl::suffix_str(host) == Some(host)
-        || SHARED.iter().any(|shared| {
-            host == *shared || host.strip_suffix(shared).is_some_and(|rest| rest.ends_with('.'))
-        })
+    let name = host.strip_prefix("www.").unwrap_or(host);
+    private && psl::suffix_str(host) == Some(host) || SHARED.contains(&name)
 }
 
 /// Hosts where the first path segment, not the name, says whose place it is.
-const SHARED: [&str; 22] = [
+const SHARED: [&str; 19] = [
     "s3.amazonaws.com",
     "storage.googleapis.com",
     "storage.cloud.google.com",
@@ -146,7 +143,6 @@ const SHARED: [&str; 22] = [
     "github.com",
     "gist.github.com",
     "raw.githubusercontent.com",
-    "api.github.com",
     "gitlab.com",
     "bitbucket.org",
     "hooks.slack.com",
@@ -155,8 +151,6 @@ const SHARED: [&str; 22] = [
     "t.me",
     "pastebin.com",
     "webhook.site",
-    "blob.core.windows.net",
-    "r2.cloudflarestorage.com",
 ];
 
 /// The host and each of its parents down to the registrable domain, longest first. An address has
