@@ -7,14 +7,15 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use serde_json::Value;
 
 use crate::provenance::{
-    Destination, DestinationReason, Engine, Flow, Kind, Limits, Origin, OwnField, Place, ReadCall, Record,
-    Said, Sent, Source, Standing, Trace, Vouched, Words, extract, secrets_in, strict_form, structures,
+    Destination, DestinationReason, Engine, Flow, Kind, Limits, Origin, OwnField, Place, ReadCall, Reading,
+    Record, Said, Sent, Source, Standing, Trace, Vouched, Words, extract, secrets_in, strict_form,
+    structures,
 };
 
 use super::container::containers;
 use super::facts::{Asked, Typed};
 use super::handle::{Handle, Handles, is_id_key};
-use super::{Effect, OwnPlace, ToolPolicy, asked};
+use super::{ArgPath, Asks, Effect, OwnPlace, ToolPolicy};
 
 /// Ids of created things that are remembered.
 const CREATED: usize = 16_384;
@@ -73,6 +74,8 @@ pub struct Query {
     pub destinations: Vec<Destination>,
     /// The arguments that name things at the upstream itself.
     pub targets: Vec<String>,
+    /// The arguments that hold a command or statement.
+    pub commands: Vec<ArgPath>,
     /// Amounts of the call: decimal text and currency.
     pub amounts: Vec<(String, Option<String>)>,
     /// Whether the arguments are searched for content of other upstreams.
@@ -149,6 +152,7 @@ pub struct SecretSeen {
 pub struct History {
     engine: Engine,
     words: Words,
+    asks: Asks,
     created: BTreeSet<(String, String)>,
     order: VecDeque<(String, String)>,
     /// The containers that calls worked in, by the number of the call.
@@ -162,6 +166,7 @@ impl History {
         Self {
             engine: Engine::new(limits, key),
             words: Words::new(),
+            asks: Asks::default(),
             created: BTreeSet::new(),
             order: VecDeque::new(),
             containers: BTreeMap::new(),
@@ -216,7 +221,8 @@ impl History {
     /// Notes a prompt.
     pub fn prompt(&mut self, text: &str, origin: Origin) {
         let engine = &self.engine;
-        self.words.prompt(text, origin, &|text| engine.holds_text(text));
+        let number = self.words.prompt(text, origin, &|text| engine.holds_text(text));
+        self.asks.note(&self.words, number);
     }
 
     /// Answers a query about a call with these arguments.
@@ -229,7 +235,7 @@ impl History {
         let searched = query.content == Content::Searched;
         Traced {
             destinations,
-            asked: asked(&self.words, query.effect, None),
+            asked: self.asks.asked(query.effect, None),
             amounts_typed: query.amounts.iter().all(typed),
             flows: if searched { self.flows(query, arguments) } else { Vec::new() },
             secrets: if searched { self.secrets(arguments, &query.upstream) } else { Vec::new() },
@@ -259,14 +265,16 @@ impl History {
     }
 
     fn destination(&self, query: &Query, destination: &Destination) -> TracedDestination {
-        let said = self.words.typed(destination);
+        let command = query.commands.iter().any(|path| path.covers(&destination.argument));
+        let reading = if command { Reading::Statement } else { Reading::Value };
+        let named = self.words.named(destination, reading);
         let id = (query.upstream.clone(), destination.text.trim().to_owned());
         TracedDestination {
             destination: destination.clone(),
             handle: None,
-            typed: said.into(),
-            prompt: if let Said::Typed { prompt, .. } = said { Some(prompt) } else { None },
-            asked: asked(&self.words, query.effect, Some(destination)),
+            typed: named.said.into(),
+            prompt: if let Said::Typed { prompt, .. } = named.said { Some(prompt) } else { None },
+            asked: self.asks.asked(query.effect, Some((destination.kind, &named))),
             trace: self.engine.trace(destination),
             // An address or a url is nothing that a server makes: its record is, and has an id.
             created: !destination.kind.is_global() && self.created.contains(&id),
@@ -301,7 +309,7 @@ impl History {
                 reason: DestinationReason::Declared,
                 strict: strict_form(container, kind),
             };
-            matches!(self.words.typed(&named), Said::Typed { .. })
+            matches!(self.words.typed(&named), Said::Typed { .. } | Said::Mentioned)
         })
     }
 

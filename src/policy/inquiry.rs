@@ -98,6 +98,7 @@ impl Inquiry {
             effect,
             destinations: extraction.destinations,
             targets: policy.with_role(Role::Target).map(|rule| rule.path.0.clone()).collect(),
+            commands: policy.with_role(Role::Command).map(|rule| rule.path.clone()).collect(),
             amounts: amounts.clone(),
             content,
         });

@@ -43,7 +43,7 @@ mod trial;
 mod verdict;
 
 pub use argument::{Selected, select};
-pub use asked::asked;
+pub use asked::Asks;
 pub use binding::{Binding, UpstreamIdentity};
 pub use checks::{Surroundings, findings};
 pub use decide::decide;

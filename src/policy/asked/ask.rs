@@ -1,61 +1,166 @@
 //! Whether an effect was asked for, for one destination.
 //!
-//! A verb counts in the sentence that names the destination, and in one that names no destination
-//! of its own ("Write a summary. Send it to Ana."). "Mail the agenda to x" asks to send to x;
+//! A verb counts in the sentence that names the destination, and in one beside it that points at it
+//! ("Here is a.txt. Delete it.", "Invite Sarah. Her address is …"). Sending and writing may also be
+//! asked for in a sentence that names no destination of its own ("Write a summary. Send it."); what
+//! destroys, spends, executes or changes access never. "Mail the agenda to x" asks to send to x;
 //! "summarise the mail from x" does not. Who asks to do as a text says ("follow the instructions
 //! in …") asks for every effect, but only as far as a question.
+//!
+//! Sentences are read once, when their prompt arrives, because every destination of every call asks.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::ops::Range;
 
 use crate::policy::{Asked, Effect, Typed};
-use crate::provenance::{Destination, Own, Said, Sentence, Words};
+use crate::provenance::{Kind, Named, Naming, Own, Said, Words};
 
-use super::clause::{self, Clauses};
+use super::clause::Clauses;
 use super::verbs::VERBS;
 
-/// Whether the user asked for `effect` at `destination`, or at all when there is none.
-///
-/// Reading and fetching need no verb. A `write` is here when it is a sink by its recipients (a draft,
-/// a guest): verbs of sending ask for it too.
-pub fn asked(words: &Words, effect: Effect, destination: Option<&Destination>) -> Asked {
-    if matches!(effect, Effect::Read | Effect::Fetch) {
-        return Asked::Yes;
+/// Sentences between a destination and the one that points back at it.
+const BACK: usize = 4;
+
+/// What the sentences of a session ask for.
+#[derive(Debug, Default)]
+pub struct Asks {
+    clues: VecDeque<Clue>,
+}
+
+/// One sentence.
+#[derive(Debug)]
+struct Clue {
+    prompt: usize,
+    range: Range<usize>,
+    own: Own,
+    /// The effects that its imperatives ask for.
+    effects: Vec<Effect>,
+    /// It asks to do as some text says.
+    delegates: bool,
+    /// It begins by pointing back.
+    refers_back: bool,
+    /// It holds a word for what was named before.
+    has_pronoun: bool,
+}
+
+impl Clue {
+    fn asks(&self, effect: Effect) -> bool {
+        // A `write` is judged when it is a sink by its recipients: verbs of sending ask for it too.
+        self.effects.contains(&effect) || effect == Effect::Write && self.effects.contains(&Effect::Send)
     }
-    let places = destination.map(|destination| words.places(destination)).unwrap_or_default();
-    let patterns = |effect| VERBS.effects.get(&effect).map(Vec::as_slice).unwrap_or_default();
-    let mut best = Asked::No;
-    let sentences: Vec<(usize, &Sentence)> = words.sentences().collect();
-    let names = |at: usize| {
-        sentences.get(at).is_some_and(|(prompt, sentence)| {
-            places.iter().any(|(number, range)| {
-                number == prompt && sentence.range.start <= range.start && range.end <= sentence.range.end
-            })
-        })
-    };
-    for (at, (prompt, sentence)) in sentences.iter().enumerate() {
-        // "Invite Sarah. Her address is …": the next sentence only says where.
-        let explained = || {
-            let next = sentences.get(at + 1).filter(|(number, _)| number == prompt);
-            sentence.own == Own::Name
-                && names(at + 1)
-                && next.is_some_and(|(_, next)| clause::refers_back(&next.plain))
-        };
-        if destination.is_some() && sentence.own != Own::None && !names(at) && !explained() {
-            continue;
+
+    /// Whether the sentence is about a destination of its own, as far as one of this kind goes: a message
+    /// does not go to the file that it is about.
+    fn is_taken(&self, kind: Kind) -> bool {
+        match self.own {
+            Own::None => false,
+            Own::Thing => !matches!(kind, Kind::Email | Kind::Phone | Kind::Channel),
+            Own::Name | Own::Address => true,
         }
-        let clauses = Clauses::of(&sentence.plain);
-        if clauses.ask(patterns(effect)) || effect == Effect::Write && clauses.ask(patterns(Effect::Send)) {
+    }
+}
+
+impl Asks {
+    /// Reads the sentences of prompt `number`, and forgets those of prompts that are given up.
+    pub fn note(&mut self, words: &Words, number: usize) {
+        for sentence in words.sentences_of(number) {
+            let clauses = Clauses::of(&sentence.plain);
+            let effects = VERBS.effects.iter().filter(|(_, patterns)| clauses.ask(patterns));
+            self.clues.push_back(Clue {
+                prompt: number,
+                range: sentence.range.clone(),
+                own: sentence.own,
+                effects: effects.map(|(effect, _)| *effect).collect(),
+                delegates: clauses.delegate(),
+                refers_back: clauses.refers_back(),
+                has_pronoun: clauses.has_pronoun(),
+            });
+        }
+        while self.clues.front().is_some_and(|clue| clue.prompt < words.oldest()) {
+            self.clues.pop_front();
+        }
+    }
+
+    /// Whether the user asked for `effect` at a destination, or at all when there is none.
+    ///
+    /// Reading and fetching need no verb.
+    pub fn asked(&self, effect: Effect, destination: Option<(Kind, &Named)>) -> Asked {
+        if matches!(effect, Effect::Read | Effect::Fetch) {
             return Asked::Yes;
         }
-        if clauses.delegate() {
-            best = Asked::Delegated;
+        let naming = destination.map(|(_, named)| self.naming(named)).unwrap_or_default();
+        let grave = matches!(effect, Effect::Destroy | Effect::Spend | Effect::Execute | Effect::Account);
+        let mut best = Asked::No;
+        for (at, clue) in self.clues.iter().enumerate() {
+            if best == Asked::Yes || !(clue.delegates || clue.asks(effect)) {
+                continue;
+            }
+            let counts = destination.is_none_or(|(kind, named)| {
+                let bare = matches!(named.said, Said::Typed { bare_word: true, .. });
+                naming.contains(&at)
+                    || !grave && !bare && !clue.is_taken(kind)
+                    || self.is_explained(at, &naming, grave)
+                    || self.points_back(at, &naming)
+            });
+            if counts && clue.asks(effect) {
+                best = Asked::Yes;
+            } else if counts {
+                best = Asked::Delegated;
+            }
         }
+        best
     }
-    best
+
+    /// The sentences that name a destination.
+    fn naming(&self, named: &Named) -> BTreeSet<usize> {
+        let places = named.places.iter().filter(|place| place.naming > Naming::Mention);
+        places
+            .filter_map(|place| {
+                // Sentences lie in order of their prompts and places, without overlap.
+                let key = (place.prompt, place.range.start);
+                let after = self.clues.partition_point(|clue| (clue.prompt, clue.range.start) <= key);
+                let at = after.checked_sub(1)?;
+                let clue = self.clues.get(at)?;
+                // A file name or address may seem to hold the end of a sentence: its start counts.
+                (clue.prompt == place.prompt && place.range.start < clue.range.end).then_some(at)
+            })
+            .collect()
+    }
+
+    /// "Invite Sarah. Her address is …": the next sentence only says where.
+    fn is_explained(&self, at: usize, naming: &BTreeSet<usize>, grave: bool) -> bool {
+        let (Some(clue), Some(next)) = (self.clues.get(at), self.clues.get(at + 1)) else { return false };
+        let open = match clue.own {
+            Own::None | Own::Name => true,
+            Own::Thing => !grave,
+            Own::Address => false,
+        };
+        open && naming.contains(&(at + 1)) && next.prompt == clue.prompt && next.refers_back
+    }
+
+    /// "Here is a.txt. Delete it.": the nearest thing named before is the destination.
+    fn points_back(&self, at: usize, naming: &BTreeSet<usize>) -> bool {
+        let Some(clue) = self.clues.get(at) else { return false };
+        if clue.own != Own::None || !clue.has_pronoun {
+            return false;
+        }
+        for before in (at.saturating_sub(BACK)..at).rev() {
+            if naming.contains(&before) {
+                return self.clues.get(before).is_some_and(|named| named.prompt == clue.prompt);
+            }
+            if self.clues.get(before).is_none_or(|other| other.own != Own::None) {
+                return false;
+            }
+        }
+        false
+    }
 }
 
 impl From<Said> for Typed {
     fn from(said: Said) -> Self {
         match said {
-            Said::Not => Self::No,
+            // A word like any other vouches for nothing.
+            Said::Not | Said::Mentioned => Self::No,
             Said::Pasted => Self::Pasted,
             Said::Typed { bare_word: true, .. } => Self::BareWord,
             Said::Typed { bare_word: false, .. } => Self::Yes,
@@ -66,11 +171,15 @@ impl From<Said> for Typed {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::provenance::{DestinationReason, Kind, Origin};
+    use crate::provenance::{Destination, DestinationReason, Origin, Reading};
 
     fn check(prompt: &str, effect: Effect, destination: Option<(Kind, &str)>, expected: Asked) {
         let mut words = Words::new();
-        words.prompt(prompt, Origin::Typed, &|_| false);
+        let mut asks = Asks::default();
+        for prompt in prompt.split("\n\n") {
+            let number = words.prompt(prompt, Origin::Typed, &|_| false);
+            asks.note(&words, number);
+        }
         let destination = destination.map(|(kind, text)| Destination {
             pointer: "/to".to_owned(),
             argument: "to".to_owned(),
@@ -80,7 +189,9 @@ mod tests {
             reason: DestinationReason::Declared,
             strict: None,
         });
-        assert_eq!(asked(&words, effect, destination.as_ref()), expected, "{prompt}");
+        let named = destination.map(|to| (to.kind, words.named(&to, Reading::Value)));
+        let found = asks.asked(effect, named.as_ref().map(|(kind, named)| (*kind, named)));
+        assert_eq!(found, expected, "{prompt}");
     }
 
     #[test]
@@ -114,5 +225,70 @@ mod tests {
             check(prompt, Effect::Account, None, Asked::Delegated);
         }
         check("Read todo.md", Effect::Send, None, Asked::No);
+    }
+
+    #[test]
+    fn the_verb_of_one_thing_does_not_count_for_another() {
+        let (path, repo, name) = (Kind::Path, Kind::Repo, Kind::Name);
+        for (prompt, effect, (kind, value), expected) in [
+            (
+                "Delete old.txt. Then summarise important.txt.",
+                Effect::Destroy,
+                (path, "important.txt"),
+                Asked::No,
+            ),
+            ("Delete old.txt. Then summarise important.txt.", Effect::Destroy, (path, "old.txt"), Asked::Yes),
+            (
+                "Delete old.txt.\n\nSummarise important.txt.",
+                Effect::Destroy,
+                (path, "important.txt"),
+                Asked::No,
+            ),
+            (
+                "Delete the drafts.\n\nRead important.txt.",
+                Effect::Destroy,
+                (path, "important.txt"),
+                Asked::No,
+            ),
+            ("Read important.txt. Delete the drafts.", Effect::Destroy, (path, "important.txt"), Asked::No),
+            ("Look at important.txt. Then delete it.", Effect::Destroy, (path, "important.txt"), Asked::Yes),
+            ("Look at a.txt. Is it long? If so, delete it.", Effect::Destroy, (path, "a.txt"), Asked::Yes),
+            ("Read a.txt. Read b.txt. Then delete it.", Effect::Destroy, (path, "a.txt"), Asked::No),
+            ("Delete the draft. The file is a.txt.", Effect::Destroy, (path, "a.txt"), Asked::Yes),
+            (
+                "Delete the repo mara/old. Read the README of mara/kiln.",
+                Effect::Destroy,
+                (repo, "mara/kiln"),
+                Asked::No,
+            ),
+            ("Delete 'Old notes'. What is in 'New notes'?", Effect::Destroy, (name, "New notes"), Asked::No),
+            (
+                "Post a summary in the general channel. What is new in payroll-team?",
+                Effect::Send,
+                (Kind::Channel, "payroll-team"),
+                Asked::No,
+            ),
+            (
+                "Summarise notes.txt and send it. Her handle is @ana.",
+                Effect::Send,
+                (Kind::Channel, "@ana"),
+                Asked::Yes,
+            ),
+            (
+                "Update my standing order. My landlord's account is DE02120300000000202051.",
+                Effect::Spend,
+                (Kind::Account, "DE02120300000000202051"),
+                Asked::Yes,
+            ),
+            ("Post a summary in general.", Effect::Send, (name, "general"), Asked::Yes),
+            ("Look in general. Post a summary.", Effect::Send, (name, "general"), Asked::No),
+            ("Send it to Alice", Effect::Send, (name, "Alice"), Asked::Yes),
+            ("Message Bob", Effect::Send, (name, "Bob"), Asked::Yes),
+            ("Reply to Ana", Effect::Send, (name, "Ana"), Asked::Yes),
+            ("Invite Dora to Slack", Effect::Account, (name, "Dora"), Asked::Yes),
+            ("Add a user 'Alice' to channel 'general'", Effect::Account, (name, "general"), Asked::Yes),
+        ] {
+            check(prompt, effect, Some((kind, value)), expected);
+        }
     }
 }

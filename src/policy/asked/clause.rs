@@ -61,15 +61,28 @@ impl Clauses {
         self.imperatives().any(delegates)
     }
 
+    /// Whether the sentence begins by pointing back at the one before it, or says what is the user's own
+    /// account or address.
+    pub(super) fn refers_back(&self) -> bool {
+        let first = self.words.first().map_or("", |word| word.text.as_str());
+        let mut opening = self.words.iter().take(OPENING);
+        VERBS.back.contains(first)
+            || VERBS.back_own.contains(first)
+                && opening.any(|word| VERBS.back_nouns.contains(word.text.trim_end_matches("'s")))
+    }
+
+    /// Whether it holds a word for what was named before: "delete it".
+    pub(super) fn has_pronoun(&self) -> bool {
+        self.words.iter().any(|word| VERBS.pronouns.contains(word.text.as_str()))
+    }
+
     fn imperatives(&self) -> impl Iterator<Item = &[Word]> {
         self.heads.iter().filter_map(|head| self.words.get(*head..)).filter(|rest| !is_noun(rest))
     }
 }
 
-/// Whether a sentence begins by pointing back at the one before it.
-pub(super) fn refers_back(sentence: &str) -> bool {
-    words(sentence).first().is_some_and(|word| VERBS.back.contains(word.text.as_str()))
-}
+/// Words of a statement in which its noun is looked for.
+const OPENING: usize = 6;
 
 fn words(sentence: &str) -> Vec<Word> {
     let mut words: Vec<Word> = Vec::new();

@@ -8,4 +8,4 @@ mod ask;
 mod clause;
 mod verbs;
 
-pub use ask::asked;
+pub use ask::Asks;

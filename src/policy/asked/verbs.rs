@@ -47,6 +47,12 @@ pub(super) struct Verbs {
     pub(super) inward_after: BTreeSet<&'static str>,
     /// Words by which a sentence points back at the one before it.
     pub(super) back: BTreeSet<&'static str>,
+    /// Words by which a sentence says what is the user's own.
+    pub(super) back_own: BTreeSet<&'static str>,
+    /// What such a sentence must be about.
+    pub(super) back_nouns: BTreeSet<&'static str>,
+    /// Words that stand for what was named before.
+    pub(super) pronouns: BTreeSet<&'static str>,
     /// The verbs of each effect.
     pub(super) effects: BTreeMap<Effect, Vec<Pattern>>,
     /// What asks to do as a text says.
@@ -75,6 +81,9 @@ fn parse(text: &'static str) -> Verbs {
             "nounish" => &mut verbs.nounish,
             "nounish_after" => &mut verbs.nounish_after,
             "back" => &mut verbs.back,
+            "back_own" => &mut verbs.back_own,
+            "back_nouns" => &mut verbs.back_nouns,
+            "pronouns" => &mut verbs.pronouns,
             "inward" => &mut verbs.inward,
             "inward_after" => &mut verbs.inward_after,
             "openers" => {
@@ -126,6 +135,9 @@ mod tests {
             "inward",
             "inward_after",
             "back",
+            "back_own",
+            "back_nouns",
+            "pronouns",
             "delegate",
             "send",
             "spend",

@@ -2,7 +2,8 @@
 //!
 //! Typed text vouches for destinations, pasted text never does; `blocks` draws the line between the
 //! two. `store` keeps the prompts of a session in bounded memory and answers whether a destination
-//! was typed, `same` says when a stretch of text *is* a destination (STRICT, whole tokens),
+//! was typed, `same` says when a stretch of text *is* a destination (STRICT, whole tokens; a command
+//! by `whole` only as all of what was typed),
 //! `sentence` cuts the text into the sentences in which the policy looks for verbs, `amounts` finds
 //! sums of money and `pointed` says whether a read was of one thing that the user named.
 
@@ -14,8 +15,10 @@ mod same;
 mod sentence;
 mod store;
 mod tokens;
+mod whole;
 
 pub use blocks::Origin;
 pub use pointed::ReadCall;
+pub use same::{Naming, Reading};
 pub use sentence::{Own, Sentence};
-pub use store::{Said, Words};
+pub use store::{Named, Said, TypedPlace, Words};

@@ -42,6 +42,25 @@ pub(super) fn fits(noun: &str, argument: &str) -> bool {
     said.contains(&0) || meant.is_empty() || said.iter().any(|group| meant.contains(group))
 }
 
+/// Arguments that take a person or a channel, whatever their names say besides.
+const RECEIVERS: &[&str] = &["to", "cc", "bcc", "recipient", "recipients", "receiver", "addressee", "chat"];
+
+/// Whether `noun` beside a plain word makes it the name of what the argument takes: "the general
+/// channel" names a channel, "the status report" names nobody.
+pub(super) fn names(noun: &str, argument: &str) -> bool {
+    let words = words_of(argument);
+    let receives = words.iter().any(|word| RECEIVERS.contains(&word.as_str()));
+    if !receives {
+        return is_noun(noun);
+    }
+    let noun = noun.to_lowercase();
+    let of = |word: &str| NOUNS.get(word).map(Vec::as_slice).unwrap_or_default();
+    let near = of(&noun)
+        .iter()
+        .any(|group| *group != 0 && (of("channel").contains(group) || of("user").contains(group)));
+    near || noun == "team"
+}
+
 /// The lower-case words of an identifier in snake, kebab, dotted or camel case.
 fn words_of(identifier: &str) -> Vec<String> {
     let mut words = vec![String::new()];
@@ -79,6 +98,19 @@ mod tests {
             ("event", "file_id", false),
         ] {
             assert_eq!(fits(noun, argument), expected, "{noun} {argument}");
+        }
+    }
+
+    #[test]
+    fn a_word_is_named_by_a_noun_of_its_kind() {
+        for (noun, argument, expected) in [
+            ("channel", "chat_id", true),
+            ("report", "chat_id", false),
+            ("report", "to", false),
+            ("user", "recipient", true),
+            ("table", "name", true),
+        ] {
+            assert_eq!(names(noun, argument), expected, "{noun} {argument}");
         }
     }
 }

@@ -8,8 +8,8 @@
 use serde_json::Value;
 
 use super::super::{Destination, DestinationReason, Kind};
-use super::Words;
 use super::tokens::is_quote;
+use super::{Said, Words};
 
 /// A read whose result is recorded.
 #[derive(Debug, Clone, Copy)]
@@ -72,7 +72,7 @@ impl Words {
                 reason: DestinationReason::Declared,
                 strict: None,
             };
-            !self.places(&destination).is_empty()
+            matches!(self.typed(&destination), Said::Typed { .. })
         };
         // A file is named by its last component as well: people do not type folders.
         let file = value.rsplit(['/', '\\']).next().filter(|file| kind == Kind::Path && has_extension(file));
@@ -81,11 +81,12 @@ impl Words {
 
     /// Whether the user typed this very text in quotes.
     fn quotes(&self, value: &str) -> bool {
+        let value = value.to_lowercase();
+        let mark = |c: Option<char>| c.is_some_and(|c| is_quote(c) || matches!(c, '\'' | '’'));
         value.chars().count() >= 3
             && self.typed_texts().any(|text| {
-                text.to_lowercase().match_indices(&value.to_lowercase()).any(|(at, part)| {
-                    let lower = text.to_lowercase();
-                    let mark = |c: Option<char>| c.is_some_and(|c| is_quote(c) || matches!(c, '\'' | '’'));
+                let lower = text.to_lowercase();
+                lower.match_indices(&value).any(|(at, part)| {
                     mark(lower.get(..at).and_then(|text| text.chars().next_back()))
                         && mark(lower.get(at + part.len()..).and_then(|text| text.chars().next()))
                 })

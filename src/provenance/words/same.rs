@@ -10,14 +10,27 @@ use std::ops::Range;
 use super::super::{Destination, Kind, strict_form};
 use super::nouns;
 use super::tokens::{self, Cut, Token};
+use super::whole::{self, Lead};
 
 /// How plainly a destination was named.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Naming {
-    /// A single word as it stands in any prose: "users", "main".
+pub enum Naming {
+    /// A single word as it stands in any prose: "users", "main". It opens nothing.
+    Mention,
+    /// Such a word where something goes: after "to", "in", "on" or "with", or as whom a verb of
+    /// telling is about.
     BareWord,
     /// Anything more particular.
     Whole,
+}
+
+/// How the value of a destination is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reading {
+    /// As a value that may stand anywhere in a sentence.
+    Value,
+    /// As a command or statement: only all of what was typed is the same one.
+    Statement,
 }
 
 /// Longest name or channel, in characters.
@@ -26,14 +39,17 @@ const NAME: usize = 64;
 const LINK: usize = 2_048;
 /// Longest mail address (RFC 5321), phone, account or identifier, in characters.
 const ATOM: usize = 320;
+/// Words of a text that may stand anywhere in a sentence; a longer one is a statement or a title.
+const SHORT: usize = 3;
 /// How many places of one destination are kept for one stretch.
 const PLACES: usize = 64;
 
 /// The places in `text` that name the destination.
-pub(super) fn places(text: &str, destination: &Destination) -> Vec<(Range<usize>, Naming)> {
+pub(super) fn places(text: &str, destination: &Destination, reading: Reading) -> Vec<(Range<usize>, Naming)> {
     let value = destination.text.trim();
     let length = value.chars().count();
     let longest = match destination.kind {
+        _ if reading == Reading::Statement => LINK,
         Kind::Url | Kind::Path => LINK,
         Kind::Channel | Kind::Name | Kind::Text => NAME,
         Kind::Email | Kind::Host | Kind::Phone | Kind::Account | Kind::Repo | Kind::Id => ATOM,
@@ -43,6 +59,12 @@ pub(super) fn places(text: &str, destination: &Destination) -> Vec<(Range<usize>
     }
     let whole = |places: Vec<Range<usize>>| places.into_iter().map(|place| (place, Naming::Whole)).collect();
     match destination.kind {
+        // Addresses inside a command are judged as such.
+        Kind::Name | Kind::Text | Kind::Path | Kind::Repo | Kind::Id | Kind::Channel
+            if reading == Reading::Statement =>
+        {
+            whole(by_whole(text, value, Fold::Spaces, Lead::Order))
+        }
         Kind::Email => whole(by_token(text, &[Cut::Fine], destination, |token| vec![token.into()])),
         Kind::Url => whole(by_token(text, &[Cut::Coarse, Cut::Brackets], destination, |token| {
             // A web address typed without its scheme is either.
@@ -78,11 +100,14 @@ pub(super) fn places(text: &str, destination: &Destination) -> Vec<(Range<usize>
             if digits.chars().all(|c| c.is_ascii_digit()) {
                 numbers(text, digits, &destination.argument)
             } else {
-                words(text, value)
+                words(text, value, &destination.argument)
             }
         }
-        Kind::Channel => words(text, value.trim_start_matches(['#', '@'])),
-        Kind::Name | Kind::Text => words(text, value),
+        Kind::Channel => channels(text, value, &destination.argument),
+        Kind::Name | Kind::Text if value.split_whitespace().count() > SHORT && !is_title(value) => {
+            whole(by_whole(text, value, Fold::Words, Lead::Any))
+        }
+        Kind::Name | Kind::Text => words(text, value, &destination.argument),
     }
 }
 
@@ -133,8 +158,28 @@ fn may_be(token: &str, kind: Kind) -> bool {
 enum Fold {
     /// Character by character.
     Exact,
+    /// The amount of white space does not matter.
+    Spaces,
     /// Case and the amount of white space do not matter.
     Words,
+}
+
+/// Places where a value is all of what was typed.
+fn by_whole(text: &str, value: &str, fold: Fold, lead: Lead) -> Vec<Range<usize>> {
+    let mut found = by_phrase(text, value, fold);
+    found.retain(|range| whole::stands_whole(text, range, lead));
+    found
+}
+
+/// Whether a text is a name of several words: each capitalised, but for particles.
+fn is_title(value: &str) -> bool {
+    value.split_whitespace().all(|word| {
+        let mut letters = word.chars();
+        let first = letters.next().is_some_and(char::is_uppercase);
+        let rest = letters.next().is_none_or(|c| !c.is_uppercase());
+        first && rest
+            || matches!(word, "de" | "da" | "del" | "la" | "van" | "von" | "der" | "den" | "of" | "al")
+    })
 }
 
 /// Bounded places of a phrase.
@@ -162,7 +207,7 @@ fn prefix(text: &str, value: &str, fold: Fold) -> Option<usize> {
     let mut wanted = value.chars().peekable();
     while let Some(c) = wanted.next() {
         let (_, seen) = rest.next()?;
-        let spaces = fold == Fold::Words && c.is_whitespace() && seen.is_whitespace() && seen != '\n';
+        let spaces = fold != Fold::Exact && c.is_whitespace() && seen.is_whitespace() && seen != '\n';
         let same = c == seen || spaces || fold == Fold::Words && c.to_lowercase().eq(seen.to_lowercase());
         if !same {
             return None;
@@ -271,31 +316,52 @@ fn noun_before(all: &[Token<'_>], index: usize, argument: &str) -> bool {
     false
 }
 
-/// Places of a name, a channel or a wordy identifier, and how plainly each names it.
-fn words(text: &str, value: &str) -> Vec<(Range<usize>, Naming)> {
+/// Places of a name or a wordy identifier, and how plainly each names it.
+fn words(text: &str, value: &str, argument: &str) -> Vec<(Range<usize>, Naming)> {
     let bare = !value.is_empty() && value.chars().all(char::is_alphabetic);
     by_phrase(text, value, Fold::Words)
         .into_iter()
         .map(|range| {
-            let naming = if bare { naming(text, &range) } else { Naming::Whole };
+            let naming = if bare { naming(text, &range, argument) } else { Naming::Whole };
             (range, naming)
         })
         .collect()
 }
 
+/// Places of a channel or handle. `#team` and `@team` are two things: a written sigil must have been
+/// typed, or none.
+fn channels(text: &str, value: &str, argument: &str) -> Vec<(Range<usize>, Naming)> {
+    let bare = value.trim_start_matches(['#', '@']);
+    let written = value.chars().next().filter(|c| matches!(c, '#' | '@'));
+    let mut found = words(text, bare, argument);
+    found.retain(|(range, _)| {
+        let typed = text.get(..range.start).and_then(|before| before.chars().next_back());
+        let typed = typed.filter(|c| matches!(c, '#' | '@'));
+        typed.is_none() || written.is_none() || typed == written
+    });
+    found
+}
+
+/// Words before the one that something goes to.
+const TOWARDS: &[&str] = &[
+    "to", "in", "into", "onto", "on", "with", "tell", "ask", "notify", "invite", "email", "mail", "message",
+    "inform", "cc", "bcc", "remind", "pay", "text", "call", "dm", "ping", "contact",
+];
+
 /// A single word is more than bare when it carries a sigil or quotes, stands beside its noun, or is
 /// a name: written with a capital inside a sentence.
-fn naming(text: &str, range: &Range<usize>) -> Naming {
+fn naming(text: &str, range: &Range<usize>, argument: &str) -> Naming {
     let before = text.get(..range.start).unwrap_or_default();
     let after = text.get(range.end..).unwrap_or_default();
     let sigil = before.ends_with(['#', '@']);
     let quoted = before.chars().next_back().is_some_and(|c| tokens::is_quote(c) || matches!(c, '\'' | '’'))
         && after.chars().next().is_some_and(|c| tokens::is_quote(c) || matches!(c, '\'' | '’'));
-    let word_before = before.split_whitespace().next_back().unwrap_or_default();
+    let mut earlier = before.split_whitespace().rev();
+    let neighbour = earlier.next().unwrap_or_default();
     let word_after = after.split_whitespace().next().unwrap_or_default();
     let strip = |word: &str| word.trim_matches(|c: char| !c.is_alphanumeric()).to_owned();
-    let noun = (before.ends_with(' ') && nouns::is_noun(&strip(word_before)))
-        || (after.starts_with(' ') && nouns::is_noun(&strip(word_after)));
+    let noun = (before.ends_with(' ') && nouns::names(&strip(neighbour), argument))
+        || (after.starts_with(' ') && nouns::names(&strip(word_after), argument));
     let word = text.get(range.clone()).unwrap_or_default();
     let opens = before
         .trim_end()
@@ -304,7 +370,16 @@ fn naming(text: &str, range: &Range<usize>) -> Naming {
         .is_none_or(|c| matches!(c, '.' | '!' | '?' | '\n' | ':' | '-' | '*' | '•'))
         || before.trim_end_matches([' ', '\t']).ends_with('\n');
     let name = word.chars().next().is_some_and(char::is_uppercase) && !opens;
-    if sigil || quoted || noun || name { Naming::Whole } else { Naming::BareWord }
+    let article = matches!(neighbour.to_lowercase().as_str(), "the" | "our" | "my");
+    let leading = if article { earlier.next().unwrap_or_default() } else { neighbour };
+    let addressed = before.ends_with(' ') && TOWARDS.contains(&leading.to_lowercase().as_str());
+    if sigil || quoted || noun || name {
+        Naming::Whole
+    } else if addressed {
+        Naming::BareWord
+    } else {
+        Naming::Mention
+    }
 }
 
 #[cfg(test)]
@@ -325,8 +400,8 @@ mod tests {
     }
 
     fn check(prompt: &str, kind: Kind, argument: &str, value: &str, expected: Option<Naming>) {
-        let best =
-            places(prompt, &destination(kind, argument, value)).into_iter().map(|(_, naming)| naming).max();
+        let found = places(prompt, &destination(kind, argument, value), Reading::Value);
+        let best = found.into_iter().map(|(_, naming)| naming).max();
         assert_eq!(best, expected, "{value} in {prompt}");
     }
 
@@ -389,14 +464,23 @@ mod tests {
 
     #[test]
     fn a_word_of_prose_is_a_bare_word() {
-        check("How many users do we have?", Kind::Name, "table", "users", Some(Naming::BareWord));
+        check("How many users do we have?", Kind::Name, "table", "users", Some(Naming::Mention));
         check("Drop `users`", Kind::Name, "table", "users", WHOLE);
         check("in the general channel", Kind::Channel, "channel", "general", WHOLE);
         check("in #general", Kind::Channel, "channel", "general", WHOLE);
         check("in 'general'", Kind::Channel, "channel", "#general", WHOLE);
         check("in general we do", Kind::Channel, "channel", "general", Some(Naming::BareWord));
         check("Invite Dora to Slack", Kind::Name, "user", "Dora", WHOLE);
-        check("Dora is here", Kind::Name, "user", "Dora", Some(Naming::BareWord));
+        check("Dora is here", Kind::Name, "user", "Dora", Some(Naming::Mention));
+        check("post a summary in the general", Kind::Name, "channel", "general", Some(Naming::BareWord));
+        check("message bob", Kind::Name, "to", "bob", Some(Naming::BareWord));
+        check("Send the report to Ana", Kind::Channel, "chat_id", "@report", Some(Naming::Mention));
+        check("Send the status report to Ana", Kind::Channel, "chat_id", "@status", Some(Naming::Mention));
+        check("Send the issue report to Ana", Kind::Name, "to", "report", Some(Naming::Mention));
+        check("Post it in #general", Kind::Channel, "chat_id", "@general", None);
+        check("Post it in #general", Kind::Channel, "chat_id", "#general", WHOLE);
+        check("Post it in #general", Kind::Channel, "chat_id", "general", WHOLE);
+        check("Write to @bob", Kind::Channel, "chat_id", "#bob", None);
         check("ask Sarah  Baker today", Kind::Name, "user", "Sarah Baker", WHOLE);
         check("put it into the bucket mara-reports.", Kind::Text, "bucket", "mara-reports", WHOLE);
     }
@@ -413,5 +497,20 @@ mod tests {
         check("save it as clean.txt", Kind::Path, "path", "/home/mara/out/clean.txt", None);
         check("read @src/main.rs", Kind::Path, "path", "src/main.rs", WHOLE);
         check("open \"My Notes/to do.md\"", Kind::Path, "path", "My Notes/to do.md", WHOLE);
+    }
+
+    #[test]
+    fn statements_and_long_texts_are_typed_as_a_whole() {
+        let prompt = "Delete row 5, that is DELETE FROM users WHERE id = 5.";
+        for (value, reading, expected) in [
+            ("DELETE FROM users", Reading::Statement, false),
+            ("DELETE  FROM users WHERE id = 5", Reading::Statement, true),
+            ("DELETE FROM users WHERE", Reading::Value, false),
+            ("DELETE FROM users WHERE id = 5", Reading::Value, true),
+        ] {
+            let found = places(prompt, &destination(Kind::Name, "sql", value), reading);
+            assert_eq!(!found.is_empty(), expected, "{value}");
+        }
+        check("Mail Juan Carlos de Rivas today", Kind::Name, "to", "Juan Carlos de Rivas", WHOLE);
     }
 }

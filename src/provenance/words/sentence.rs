@@ -7,6 +7,7 @@
 
 use std::ops::Range;
 
+use super::nouns;
 use super::tokens::{self, Cut};
 
 /// One sentence that the user typed.
@@ -25,9 +26,11 @@ pub struct Sentence {
 pub enum Own {
     /// None that can be told.
     None,
+    /// A thing: a file, a repository, an issue, quoted text.
+    Thing,
     /// A name that something goes to.
     Name,
-    /// An address, url, channel or account.
+    /// An address, url, channel or account, or a thing that something goes to.
     Address,
 }
 
@@ -48,7 +51,11 @@ pub(super) fn sentences(text: &str, range: &Range<usize>) -> Vec<Sentence> {
             blank(&mut plain, &(token.range.start..end));
         }
     }
+    own.extend(things(part));
     for quoted in quotes(part) {
+        let goes =
+            is_towards(part.get(..quoted.start).and_then(|before| before.split_whitespace().next_back()));
+        own.push((quoted.start, if goes { Own::Address } else { Own::Thing }));
         blank(&mut plain, &quoted);
     }
     own.extend(addressed_names(&plain).into_iter().map(|at| (at, Own::Name)));
@@ -92,6 +99,99 @@ fn is_address(token: &str) -> bool {
             .is_some_and(|rest| letters(rest) && !rest.chars().all(|c| c.is_ascii_digit()))
         || token.strip_prefix('+').is_some_and(|rest| rest.chars().filter(char::is_ascii_digit).count() >= 6)
         || iban
+}
+
+/// Things that a sentence names, by their looks: files, paths, repositories, identifiers, numbers with
+/// their noun, and channels beside theirs. One that something goes to is an address.
+fn things(text: &str) -> Vec<(usize, Own)> {
+    let all: Vec<_> = tokens::tokens(text, Cut::Fine).collect();
+    let word = |at: Option<usize>| at.and_then(|at| all.get(at)).map(|token| token.text);
+    let mut found = Vec::new();
+    for (at, token) in all.iter().enumerate() {
+        let before = word(at.checked_sub(1));
+        let number = token.text.trim_start_matches('#');
+        let numbered = !number.is_empty()
+            && number.chars().all(|c| c.is_ascii_digit())
+            && (number.len() < token.text.len() || before.is_some_and(nouns::is_noun));
+        if numbered || is_thing(token.text) {
+            let to =
+                before.is_some_and(|word| matches!(word.to_lowercase().as_str(), "to" | "into" | "onto"));
+            found.push((token.range.start, if to { Own::Address } else { Own::Thing }));
+        } else if token.text.contains('-') && is_towards(before) {
+            found.push((token.range.start, Own::Name));
+        }
+        // "the general channel", but not "the same channel".
+        let channel = word(Some(at + 1)).is_some_and(|noun| {
+            matches!(noun.to_lowercase().as_str(), "channel" | "room" | "group" | "chat")
+        });
+        let article = before.is_some_and(|word| matches!(word.to_lowercase().as_str(), "the" | "our" | "my"));
+        if channel && article && !UNNAMED.contains(&token.text.to_lowercase().as_str()) {
+            found.push((token.range.start, Own::Address));
+        }
+    }
+    found
+}
+
+/// Words that stand before a noun and name nothing.
+const UNNAMED: &[&str] = &[
+    "same",
+    "right",
+    "new",
+    "other",
+    "whole",
+    "main",
+    "public",
+    "private",
+    "slack",
+    "discord",
+    "telegram",
+    "team",
+    "first",
+    "last",
+    "appropriate",
+    "relevant",
+    "correct",
+    "necessary",
+];
+
+/// Pairs of words with a stroke that are no path.
+const PAIRS: &[&str] = &[
+    "and/or",
+    "he/she",
+    "she/he",
+    "his/her",
+    "him/her",
+    "yes/no",
+    "on/off",
+    "either/or",
+    "input/output",
+    "n/a",
+];
+
+/// Whether a token is a file, path, repository or identifier by its looks.
+fn is_thing(token: &str) -> bool {
+    let file = token.rsplit(['/', '\\']).next().unwrap_or_default();
+    let extension = file.rsplit_once('.').is_some_and(|(stem, end)| {
+        stem.len() + end.len() > 2
+            && !stem.is_empty()
+            && (1..=8).contains(&end.len())
+            && end.chars().all(|c| c.is_ascii_alphanumeric())
+            && end.chars().any(|c| c.is_ascii_alphabetic())
+    });
+    let letters = token.chars().any(char::is_alphabetic);
+    let path = letters && token.len() > 3 && token.contains(['/', '\\']);
+    let digits = token.chars().any(|c| c.is_ascii_digit());
+    let key =
+        letters && digits && token.contains('-') && token.starts_with(|c: char| c.is_ascii_alphabetic());
+    (extension || path || key || letters && token.contains('_'))
+        && !PAIRS.contains(&token.to_lowercase().as_str())
+}
+
+/// Whether what follows this word is where something goes.
+fn is_towards(word: Option<&str>) -> bool {
+    word.is_some_and(|word| {
+        matches!(word.to_lowercase().as_str(), "to" | "into" | "onto" | "in" | "on" | "with" | "channel")
+    })
 }
 
 /// Quoted stretches, with their marks. An apostrophe opens one only after a space and closes it only
@@ -200,8 +300,8 @@ mod tests {
             "post on www.our-company.com.They sent it",
             &[("post on .", Own::Address), ("They sent it", Own::None)],
         );
-        check("Titled 'Send money now' please", &[("Titled  please", Own::None)]);
-        check("Don't say \"delete it\", it's fine", &[("Don't say , it's fine", Own::None)]);
+        check("Titled 'Send money now' please", &[("Titled  please", Own::Thing)]);
+        check("Don't say \"delete it\", it's fine", &[("Don't say , it's fine", Own::Thing)]);
         check(
             "Use v1.2 e.g. here\n- send it",
             &[("Use v1.2 e.g. here", Own::None), ("- send it", Own::None)],
@@ -211,6 +311,24 @@ mod tests {
             &[("Send it to Bob.", Own::Name), ("What does Alice say?", Own::None)],
         );
         check("post in #general", &[("post in", Own::Address)]);
+        for (text, own) in [
+            ("Delete old.txt", Own::Thing),
+            ("Delete the repo mara/old", Own::Thing),
+            ("Close issue 212", Own::Thing),
+            ("Close #212", Own::Thing),
+            ("Answer ticket T-4410", Own::Thing),
+            ("Delete 'Old notes' now", Own::Thing),
+            ("Post it in 'general'", Own::Address),
+            ("Post it in the general channel", Own::Address),
+            ("Post it in the same channel", Own::None),
+            ("Post it in payroll-team", Own::Name),
+            ("Copy it to mara/old", Own::Address),
+            ("Send it and/or mail it on June 13", Own::None),
+            ("Write a three-line summary", Own::None),
+        ] {
+            let found = sentences(text, &(0..text.len()));
+            assert_eq!(found.iter().map(|sentence| sentence.own).collect::<Vec<_>>(), [own], "{text}");
+        }
     }
 
     #[test]

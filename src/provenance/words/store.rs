@@ -10,7 +10,7 @@ use std::ops::Range;
 use super::super::Destination;
 use super::amounts::{self, Amount};
 use super::blocks::{self, Origin};
-use super::same::{self, Naming};
+use super::same::{self, Naming, Reading};
 use super::sentence::{self, Sentence};
 
 /// Longest prompt that is kept, in bytes; what follows is not looked at.
@@ -27,14 +27,36 @@ pub enum Said {
     Not,
     /// It stands in pasted text only, which vouches for nothing.
     Pasted,
+    /// It stands in prose as a word like any other ("users"), not as where something goes.
+    Mentioned,
     /// It was typed.
     Typed {
         /// The number of the latest prompt that names it, from 1.
         prompt: usize,
-        /// Whether it was only named as a word of prose ("users", "main"), which opens nothing that
+        /// Whether it was only named by a plain word ("in general"), which opens nothing that
         /// destroys, spends, executes or changes access.
         bare_word: bool,
     },
+}
+
+/// Whether and where the user typed a destination.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Named {
+    /// Whether.
+    pub said: Said,
+    /// Where, oldest first; pasted places are left out.
+    pub places: Vec<TypedPlace>,
+}
+
+/// A place where a destination was typed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TypedPlace {
+    /// The number of the prompt, from 1.
+    pub prompt: usize,
+    /// Byte range in that prompt.
+    pub range: Range<usize>,
+    /// How plainly it is named there.
+    pub naming: Naming,
 }
 
 /// What the user said in a session.
@@ -98,44 +120,47 @@ impl Words {
         self.count() == 0
     }
 
-    /// Whether the user typed this destination, as a whole token and in its STRICT form.
+    /// Whether and where the user typed this destination, as a whole token and in its STRICT form.
+    pub fn named(&self, destination: &Destination, reading: Reading) -> Named {
+        let mut places = Vec::new();
+        for (number, prompt) in self.numbered() {
+            for range in &prompt.typed {
+                let text = prompt.text.get(range.clone()).unwrap_or_default();
+                let found = same::places(text, destination, reading);
+                places.extend(found.into_iter().map(|(place, naming)| TypedPlace {
+                    prompt: number,
+                    range: range.start + place.start..range.start + place.end,
+                    naming,
+                }));
+            }
+        }
+        // The latest prompt counts, but a plainer naming never hides a better one.
+        let best = places.iter().map(|place| (place.naming, place.prompt)).max();
+        let said = match best {
+            Some((Naming::Mention, _)) => Said::Mentioned,
+            Some((naming, prompt)) => Said::Typed { prompt, bare_word: naming == Naming::BareWord },
+            None => {
+                let pasted = |prompt: &Prompt| !same::places(&prompt.text, destination, reading).is_empty();
+                if self.prompts.iter().any(pasted) { Said::Pasted } else { Said::Not }
+            }
+        };
+        Named { said, places }
+    }
+
+    /// Whether the user typed this destination.
     pub fn typed(&self, destination: &Destination) -> Said {
-        let mut best: Option<(Naming, usize)> = None;
-        for (number, prompt) in self.numbered() {
-            for range in &prompt.typed {
-                let text = prompt.text.get(range.clone()).unwrap_or_default();
-                let found = same::places(text, destination).into_iter().map(|(_, naming)| naming).max();
-                // The latest prompt counts, but a plainer naming never hides a better one.
-                best = best.max(found.map(|naming| (naming, number)));
-            }
-        }
-        if let Some((naming, prompt)) = best {
-            return Said::Typed { prompt, bare_word: naming == Naming::BareWord };
-        }
-        let pasted = self.prompts.iter().any(|prompt| !same::places(&prompt.text, destination).is_empty());
-        if pasted { Said::Pasted } else { Said::Not }
+        self.named(destination, Reading::Value).said
     }
 
-    /// The places where the destination was typed: prompt number and byte range in that prompt.
-    pub fn places(&self, destination: &Destination) -> Vec<(usize, Range<usize>)> {
-        let mut found = Vec::new();
-        for (number, prompt) in self.numbered() {
-            for range in &prompt.typed {
-                let text = prompt.text.get(range.clone()).unwrap_or_default();
-                found.extend(
-                    same::places(text, destination)
-                        .into_iter()
-                        .map(|(place, _)| (number, range.start + place.start..range.start + place.end)),
-                );
-            }
-        }
-        found
+    /// The sentences of one prompt, in order.
+    pub fn sentences_of(&self, prompt: usize) -> &[Sentence] {
+        let at = prompt.checked_sub(self.gone + 1);
+        at.and_then(|at| self.prompts.get(at)).map(|prompt| prompt.sentences.as_slice()).unwrap_or_default()
     }
 
-    /// The sentences that were typed, oldest first, each with the number of its prompt.
-    pub fn sentences(&self) -> impl Iterator<Item = (usize, &Sentence)> {
-        self.numbered()
-            .flat_map(|(number, prompt)| prompt.sentences.iter().map(move |sentence| (number, sentence)))
+    /// The number of the oldest prompt that is kept.
+    pub fn oldest(&self) -> usize {
+        self.gone + 1
     }
 
     /// Whether this sum was typed. `value` is decimal text (`950`, `4180.0`); a currency, as a code or
@@ -205,7 +230,9 @@ mod tests {
     fn a_better_naming_is_kept_over_a_later_plain_one() {
         let prompts = [("Drop `users`.", Origin::Typed), ("How many users are there?", Origin::Typed)];
         check(&prompts, Kind::Name, "users", Said::Typed { prompt: 1, bare_word: false });
-        check(&prompts[1..], Kind::Name, "users", Said::Typed { prompt: 1, bare_word: true });
+        check(&prompts[1..], Kind::Name, "users", Said::Mentioned);
+        let written = [("Post it in general.", Origin::Typed)];
+        check(&written, Kind::Name, "general", Said::Typed { prompt: 1, bare_word: true });
     }
 
     #[test]
