@@ -147,11 +147,13 @@ impl ToolPolicy {
             .map(|leaf| leaf.text.to_owned());
         let amounts = self.args.iter().filter(|rule| rule.role == Role::Amount);
         let values = amounts.flat_map(|rule| select(arguments, &rule.path));
-        let texts = values.filter_map(|found| match found.value {
-            Value::Number(number) => Some(number.to_string()),
+        let texts = values.flat_map(|found| match found.value {
+            Value::Number(number) => vec![number.to_string()],
             // The currency itself is often given the role of its amount.
-            Value::String(text) if text.chars().any(|c| c.is_ascii_digit()) => Some(text.clone()),
-            _ => None,
+            Value::String(text) if text.chars().any(|c| c.is_ascii_digit()) => vec![text.clone()],
+            // FAIL CLOSED: an amount that is no scalar is one that nobody can have typed.
+            Value::Array(_) | Value::Object(_) => vec![found.value.to_string()],
+            _ => Vec::new(),
         });
         texts.map(|text| (text, currency.clone())).collect()
     }

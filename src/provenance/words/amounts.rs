@@ -1,7 +1,7 @@
 //! Sums that the user typed: "950 EUR", "€1.200,50", "a fee of 5.29".
 //!
 //! A number is a sum when a currency stands at it, when it has two decimals, or when a word of
-//! paying stands before it; dates, times, percentages and numbers with a noun of their own are not.
+//! paying stands before it, but not after a mere "of", "for" or "at"; dates, times, percentages and numbers with a noun of their own are not.
 //! Sums are compared as decimal text, never as binary fractions.
 
 use super::tokens::{self, Cut};
@@ -24,9 +24,7 @@ const BEFORE: &[&str] = &[
     "refund",
     "donate",
     "tip",
-    "of",
     "is",
-    "for",
     "exactly",
     "amount",
     "rent",
@@ -51,7 +49,6 @@ const BEFORE: &[&str] = &[
     "bid",
     "to",
     "by",
-    "at",
     "be",
     "costs",
     "worth",
@@ -225,6 +222,7 @@ mod tests {
         check("on June 13 for 3 people at 10:00", &[]);
         check("an additional 19.5% of it + a fee of 5.29", &[("5.29", None)]);
         check("buy 10 shares, issue 212", &[("10", None)]);
+        check("Pay 20 EUR for 88213, the invoice of 2024, at 12", &[("20", Some("EUR"))]);
     }
 
     #[test]
