@@ -331,6 +331,10 @@ delete_file: {}
             ],
         );
         check("p: {allowed_path_prefixes: [out]}\n", &["warning: `out` of tool `p` is relative"]);
+        check(
+            "p: {arg_patterns: {to: 'a^b', cc: '^a$'}}\n",
+            &["warning: `to` in `arg_patterns` of tool `p` never matches, so every call with this argument"],
+        );
         check("p: {trusted_destinations: ['*']}\n", &["error: `*` is no trusted destination"]);
     }
 

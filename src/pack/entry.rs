@@ -1,6 +1,8 @@
 //! One entry of a policy file: what it says of a tool, field by field.
 
-use crate::policy::constraint::{AllowedValue, Bound, HostPattern, PathLimit, Pattern, Range, Test};
+use crate::policy::constraint::{
+    AllowedValue, Bound, HostPattern, PathLimit, Pattern, Range, Test, never_matches,
+};
 use crate::policy::{
     Allowance, ArgPath, Cells, Effect, Extent, Gate, Outcome, Provenance, Role, Rule, SinkNames,
 };
@@ -302,7 +304,17 @@ fn argument_at(text: &str, entry: &Entry, check: &mut Checker) -> Option<ArgPath
 fn pattern(node: &Node, what: &str, check: &mut Checker) -> Option<Test> {
     let text = check.string(node, what)?;
     match Pattern::new(text) {
-        Ok(pattern) => Some(Test::Pattern(pattern)),
+        Ok(pattern) => {
+            if never_matches(text) {
+                check.warn(
+                    node.at,
+                    format!("{what} never matches, so every call with this argument is refused"),
+                    "`^` and `$` are not needed, since it must match the whole value; look for an anchor in the middle, \
+                     a word boundary where there is none, or a class that holds nothing",
+                );
+            }
+            Some(Test::Pattern(pattern))
+        }
         Err(fault) => {
             check.error(
                 node.at,
