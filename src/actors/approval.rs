@@ -277,7 +277,7 @@ impl Handler<LateAnswer> for ApprovalActor {
     type Result = ();
 
     fn handle(&mut self, msg: LateAnswer, _: &mut Self::Context) {
-        let decision = Decision::of(&msg.answer);
+        let decision = Decision::of(&msg.answer, Offer::Session);
         if matches!(decision, Decision::Unanswered | Decision::Gone) {
             return;
         }
@@ -321,6 +321,7 @@ impl Handler<ListHeld> for ApprovalActor {
                 launches: named(held),
                 offer: held.offer,
                 question: held.question.clone(),
+                group: held.group.as_ref().map(|group| format!("{}\u{0}{group}", held.session)),
                 age: held.age(now).as_secs(),
                 left: held.left(now).as_secs(),
             })
@@ -390,13 +391,17 @@ enum Decision {
 }
 
 impl Decision {
-    fn of(answer: &Answer) -> Self {
+    fn of(answer: &Answer, offer: Offer) -> Self {
         match answer {
-            Answer::Accept(content) => match content.get("decision").and_then(serde_json::Value::as_str) {
-                Some("allow_once") => Self::Once,
-                Some("allow_session") => Self::Session,
-                _ => Self::Refused,
-            },
+            Answer::Accept(content) => {
+                match (offer, content.get("decision").and_then(serde_json::Value::as_str)) {
+                    (Offer::Once | Offer::Session, Some("allow_once")) | (Offer::Words, Some("accept")) => {
+                        Self::Once
+                    }
+                    (Offer::Session, Some("allow_session")) => Self::Session,
+                    _ => Self::Refused,
+                }
+            }
             Answer::Decline | Answer::Cancel => Self::Refused,
             Answer::TimedOut => Self::Unanswered,
             Answer::Gone => Self::Gone,
@@ -446,7 +451,8 @@ impl ApprovalActor {
             message: Question::merged(&questions),
             schema: schema(offer),
             wait,
-            late: Some(ctx.address().recipient()),
+            // New words are asked about anew; there is no call that a late answer could be kept for.
+            late: (offer != Offer::Words).then(|| ctx.address().recipient()),
         };
         let question = self.question;
         ctx.spawn(asker.send(elicit).into_actor(self).map(move |answer, actor, ctx| {
@@ -458,10 +464,7 @@ impl ApprovalActor {
     }
 
     fn answered(&mut self, question: u64, offer: Offer, answer: &Answer) {
-        let mut decision = Decision::of(answer);
-        if decision == Decision::Session && offer == Offer::Once {
-            decision = Decision::Refused;
-        }
+        let decision = Decision::of(answer, offer);
         let open = std::mem::take(&mut self.open);
         match decision {
             Decision::Once | Decision::Session => self.in_a_row = 0,
@@ -512,13 +515,14 @@ fn schema(offer: Offer) -> serde_json::Value {
         Offer::Session => {
             (&["allow_once", "allow_session", "deny"], &["Allow once", "Allow for this session", "Deny"])
         }
+        Offer::Words => (&["accept", "deny"], &["Accept the new words", "Keep it withheld"]),
     };
     json!({
         "type": "object",
         "properties": {"decision": {
             "type": "string",
             "title": "Decision",
-            "description": "Anything but an allow refuses the call.",
+            "description": "Anything but a yes refuses the call.",
             "enum": choices,
             "enumNames": names,
         }},

@@ -31,6 +31,7 @@ pub(super) struct Held {
     pub(super) upstream: Arc<str>,
     pub(super) tool: Arc<str>,
     pub(super) question: String,
+    pub(super) group: Option<String>,
     since: Instant,
     /// The question in the client that may still be answered there.
     asked: Option<u64>,
@@ -57,6 +58,10 @@ impl Holds {
     /// `None` when there is no id to be had: then the call is simply refused.
     pub(super) fn keep(&mut self, hold: &Hold, asked: Option<u64>, now: Instant) -> Option<String> {
         self.end(now);
+        // A terminal accepts new words with `check --accept`, which shows all that changed.
+        if hold.offer == Offer::Words {
+            return None;
+        }
         let equal = |held: &Held| held.session == hold.session && held.digest == hold.digest;
         let old = self.held.iter().position(equal).and_then(|at| self.held.remove(at));
         let asked = asked.or(old.as_ref().and_then(|old| old.asked));
@@ -75,6 +80,7 @@ impl Holds {
             upstream: Arc::clone(&hold.upstream),
             tool: Arc::clone(&hold.tool),
             question: hold.question.to_string(),
+            group: hold.group.clone(),
             since: now,
             asked,
         });

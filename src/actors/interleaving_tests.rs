@@ -340,7 +340,11 @@ impl Puppet {
                     let admission = self.gate.listing.send(record).into_actor(self);
                     ctx.spawn(admission.map(move |admission, this, _| {
                         if let Ok(admission) = admission {
-                            let listing = Listing { tools: listed.tools, withheld: admission.withheld };
+                            let listing = Listing {
+                                tools: listed.tools,
+                                withheld: admission.withheld,
+                                ..Listing::default()
+                            };
                             this.stand(Standing::Ready(Arc::new(listing)));
                         }
                     }));
@@ -658,6 +662,7 @@ impl Run {
             record: judge.clone().recipient(),
             refusal: judge.clone().recipient(),
             listing: judge.clone().recipient(),
+            again: judge.clone().recipient(),
             notice: judge.clone().recipient(),
         };
         let puppet = Puppet::new(&world, &gate, &news).start();

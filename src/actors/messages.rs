@@ -156,15 +156,30 @@ pub struct RecordListing {
 }
 
 /// The answer to [`RecordListing`].
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Admission {
     /// Tools, by their own names, that are not shown, each with the reason for the operator. A call
     /// to one still comes as [`JudgeCall`], so that it gets the gate's own words, and is never sent.
     pub withheld: BTreeMap<Arc<str>, String>,
+    /// Those of them whose description alone changed, with the description of before: a client that
+    /// can ask is shown that one, and its first call asks about the new words.
+    pub reworded: BTreeMap<Arc<str>, String>,
 }
 
 impl Message for RecordListing {
     type Result = Admission;
+}
+
+/// What is withheld of an upstream's last listing now? A person may have accepted it meanwhile.
+#[derive(Debug, Clone)]
+pub struct AdmitAgain {
+    /// The upstream's configured name.
+    pub upstream: Arc<str>,
+}
+
+impl Message for AdmitAgain {
+    /// `None` for an upstream that has not listed.
+    type Result = Option<Admission>;
 }
 
 /// Put a question to the human behind a session (`elicitation/create`, form mode).
@@ -244,6 +259,8 @@ pub struct Gate {
     pub refusal: Recipient<RecordRefusal>,
     /// Admits listings.
     pub listing: Recipient<RecordListing>,
+    /// Admits them again.
+    pub again: Recipient<AdmitAgain>,
     /// Hears what is passed on while a call goes on.
     pub notice: Recipient<RecordNotice>,
 }

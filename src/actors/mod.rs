@@ -27,6 +27,6 @@ pub use holds::short_id;
 pub use hook::{UserPrompt, relay_prompts};
 pub use links::{TooFar, follow_links, follow_links_while};
 pub use messages::{
-    Admission, Answer, CallNumber, CallOutcome, Elicit, Gate, JudgeCall, Judgement, LateAnswer, Patience,
-    RecordListing, RecordNotice, RecordOutput, RecordRefusal, SessionId, Ticket,
+    Admission, AdmitAgain, Answer, CallNumber, CallOutcome, Elicit, Gate, JudgeCall, Judgement, LateAnswer,
+    Patience, RecordListing, RecordNotice, RecordOutput, RecordRefusal, SessionId, Ticket,
 };

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -168,6 +168,15 @@ fn private(options: &mut OpenOptions) -> &mut OpenOptions {
     options
 }
 
+/// What a listing was compared with, and in what it differs.
+#[derive(Debug, Default)]
+pub struct Compared {
+    /// What is pinned; nothing where that could not be read.
+    pub pinned: ServerPin,
+    /// The tools that are not what was pinned, with all that differs.
+    pub drift: BTreeMap<String, Vec<Change>>,
+}
+
 /// The pins as the gate asks them.
 #[derive(Debug)]
 pub struct Pins {
@@ -198,25 +207,54 @@ impl Pins {
         self.mode != PinMode::Off
     }
 
-    /// In what a listing differs from what is pinned under this key. A server that was never seen is
-    /// pinned as it is now.
-    pub async fn drift(&self, key: &str, listed: &ServerPin) -> BTreeMap<String, Vec<Change>> {
+    /// What a listing is compared with under this key. A server that was never seen is pinned as it is
+    /// now.
+    pub async fn compare(&self, key: &str, listed: &ServerPin) -> Compared {
         if self.mode == PinMode::Off {
-            return BTreeMap::new();
+            return Compared::default();
         }
-        match self.pinned(key, listed).await {
+        let pinned = match self.pinned(key, listed).await {
             Ok(pinned) => {
-                let drift = pinned.drift(listed);
-                self.seen.borrow_mut().insert(key.to_owned(), pinned);
-                drift
+                self.seen.borrow_mut().insert(key.to_owned(), pinned.clone());
+                pinned
             }
             // FAIL CLOSED: without its pins nobody can say that a tool is what it was.
             Err(fault) => {
                 tracing::error!("the pins cannot be compared: {fault}");
-                let nothing = ServerPin::default();
-                self.seen.borrow().get(key).unwrap_or(&nothing).drift(listed)
+                self.seen.borrow().get(key).cloned().unwrap_or_default()
             }
+        };
+        Compared { drift: pinned.drift(listed), pinned }
+    }
+
+    /// Tells one state of the file from another without reading it.
+    pub fn stamp(&self) -> Option<(SystemTime, u64)> {
+        let data = std::fs::metadata(&self.file.path).ok()?;
+        Some((data.modified().ok()?, data.len()))
+    }
+
+    /// Pins one tool as it is listed here, because a person accepted it.
+    ///
+    /// # Errors
+    /// Nothing was accepted.
+    pub async fn accept(&self, key: &str, listed: &ServerPin, tool: &str) -> Result<(), PinFault> {
+        let known = self.seen.borrow().get(key).cloned().unwrap_or_default();
+        self.change(|book| {
+            book.upstreams.entry(key.to_owned()).or_insert_with(|| known.clone()).accept(listed, Some(tool));
+        })
+        .await?;
+        Ok(())
+    }
+
+    /// Changes the book, and waits a while for whoever holds its lock.
+    async fn change(&self, mut change: impl FnMut(&mut PinBook)) -> Result<PinBook, PinFault> {
+        for _ in 0..RETRIES {
+            if let Some(book) = self.file.change(&mut change)? {
+                return Ok(book);
+            }
+            tokio::time::sleep(RETRY).await;
         }
+        Err(self.file.locked())
     }
 
     async fn pinned(&self, key: &str, listed: &ServerPin) -> Result<ServerPin, PinFault> {
@@ -224,16 +262,11 @@ impl Pins {
             return Ok(pinned);
         }
         let first = self.seen.borrow().get(key).unwrap_or(listed).clone();
-        for _ in 0..RETRIES {
-            let put = |book: &mut PinBook| {
-                book.upstreams.entry(key.to_owned()).or_insert_with(|| first.clone());
-            };
-            if let Some(mut book) = self.file.change(put)? {
-                return Ok(book.upstreams.remove(key).unwrap_or_else(|| first.clone()));
-            }
-            tokio::time::sleep(RETRY).await;
-        }
-        Err(self.file.locked())
+        let put = |book: &mut PinBook| {
+            book.upstreams.entry(key.to_owned()).or_insert_with(|| first.clone());
+        };
+        let mut book = self.change(put).await?;
+        Ok(book.upstreams.remove(key).unwrap_or(first))
     }
 }
 
@@ -250,7 +283,7 @@ mod tests {
 
     fn drift(pins: &Pins, description: &str) -> String {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
-        let drift = runtime.block_on(pins.drift("k", &server(description)));
+        let drift = runtime.block_on(pins.compare("k", &server(description))).drift;
         drift.get("t").map(|changes| in_words(changes)).unwrap_or_default()
     }
 

@@ -29,6 +29,8 @@ impl Message for ReportStatus {
 pub struct Setting {
     /// The config.
     pub config: PathBuf,
+    /// The policy files.
+    pub policies: Vec<PathBuf>,
     /// The audit log.
     pub audit: PathBuf,
     /// The program that started us and its process: hostile text.
@@ -89,6 +91,7 @@ impl StatusActor {
             client: client.to_owned(),
             program: self.setting.program.clone(),
             config: self.setting.config.display().to_string(),
+            policies: self.setting.policies.iter().map(|file| file.display().to_string()).collect(),
             audit: self.setting.audit.display().to_string(),
             upstreams: upstreams.collect(),
             open: counts.open,

@@ -15,12 +15,12 @@ use actix::prelude::*;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use tracing::{info, warn};
 
-use super::messages::{CallNumber, Gate, RecordListing, SessionId};
+use super::messages::{Admission, AdmitAgain, CallNumber, Gate, RecordListing, SessionId};
 use super::pump::{Outlet, Pump, Pumped, Stream};
 use crate::clock;
 use crate::mcp::{
     Forward, Frame, Lines, Link, LinkCommand as Command, LinkEvent as Event, LinkTimer as Timer, Listed,
-    Listing, Outcome, Span, Standing, Terms,
+    Listing, Outcome, Span, Standing, Terms, Tool,
 };
 use crate::provenance::escaped;
 use crate::transport::{Child, ErrorLog, Guardian, Launch, spawn};
@@ -180,6 +180,8 @@ pub struct UpstreamActor {
 /// A start that takes longer than this no longer keeps others from starting.
 const START_SHARE: Duration = Duration::from_secs(10);
 const MAILBOX: usize = 4096;
+/// Between two looks at what a person may have accepted meanwhile; only while something is withheld.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
 /// Different notes of one upstream.
 const NOTES: usize = 100;
 /// Bytes that may wait for a server to read them.
@@ -302,7 +304,7 @@ impl UpstreamActor {
         };
         // ORDER: the gate has seen a listing before any client does.
         let admission = self.setting.gate.listing.send(record).into_actor(self);
-        ctx.spawn(admission.map(move |admission, this, _| {
+        ctx.spawn(admission.map(move |admission, this, ctx| {
             if listing != this.listing {
                 return;
             }
@@ -310,10 +312,47 @@ impl UpstreamActor {
                 Ok(admission) => {
                     let tools =
                         listed.tools.into_iter().filter(|tool| (this.setting.admits)(&tool.name)).collect();
-                    this.stand(Standing::Ready(Arc::new(Listing { tools, withheld: admission.withheld })));
+                    this.admitted(tools, admission, ctx);
                 }
                 // FAIL CLOSED: what could not be recorded is not shown.
                 Err(_) => this.stand(Standing::Down("its tools could not be recorded".to_owned())),
+            }
+        }));
+    }
+
+    /// Shows a listing as the gate admits it, and looks again while something of it is withheld.
+    fn admitted(&mut self, tools: Vec<Arc<Tool>>, admission: Admission, ctx: &mut Context<Self>) {
+        let Admission { withheld, reworded } = admission;
+        let before = |tool: &Arc<Tool>| {
+            let words = reworded.get(&tool.name)?;
+            Some((tool.name.clone(), Arc::new(tool.described_as(words))))
+        };
+        let reworded = tools.iter().filter_map(before).collect();
+        let listing = Arc::new(Listing { tools, withheld, reworded });
+        if !matches!(&self.standing, Standing::Ready(shown) if *shown == listing) {
+            self.stand(Standing::Ready(listing.clone()));
+        }
+        if !listing.withheld.is_empty() {
+            let number = self.listing;
+            ctx.run_later(LOOK_AGAIN, move |this, ctx| this.look_again(number, ctx));
+        }
+    }
+
+    /// Asks the gate what is withheld now, since a person may accept it at any time.
+    fn look_again(&mut self, number: u64, ctx: &mut Context<Self>) {
+        let Standing::Ready(listing) = &self.standing else { return };
+        if number != self.listing {
+            return;
+        }
+        let tools = listing.tools.clone();
+        let again = self.setting.gate.again.send(AdmitAgain { upstream: self.name().clone() });
+        ctx.spawn(again.into_actor(self).map(move |admission, this, ctx| {
+            // A gate that does not answer refuses every call: what was withheld stays so.
+            if let Ok(Some(admission)) = admission
+                && number == this.listing
+                && matches!(this.standing, Standing::Ready(_))
+            {
+                this.admitted(tools, admission, ctx);
             }
         }));
     }

@@ -36,6 +36,7 @@ pub(super) fn start(
     };
     let status = StatusActor::new(Setting {
         config: settings.config.file.clone(),
+        policies: settings.policy_files.clone(),
         audit: settings.audit_file(),
         program: socket.client(),
         upstreams: upstreams.iter().map(logged).collect(),

@@ -74,6 +74,7 @@ pub(super) fn start(settings: &Settings, policy: Policy) -> Result<Running, Faul
         record: gate.clone().recipient(),
         refusal: gate.clone().recipient(),
         listing: gate.clone().recipient(),
+        again: gate.clone().recipient(),
         notice: gate.recipient(),
     };
     Ok(Running { gate, approval, _socket: socket })

@@ -15,7 +15,8 @@ use tracing::warn;
 
 use crate::actors::upstream::{Stop, UpstreamActor, UpstreamChanged, Watch};
 use crate::actors::{
-    Admission, Gate, JudgeCall, Judgement, RecordListing, RecordNotice, RecordOutput, RecordRefusal,
+    Admission, AdmitAgain, Gate, JudgeCall, Judgement, RecordListing, RecordNotice, RecordOutput,
+    RecordRefusal,
 };
 use crate::config::{Config, log_folder};
 use crate::mcp::{Listing, Standing, Tool};
@@ -62,6 +63,7 @@ async fn look(settings: Settings) -> Result<BTreeMap<String, Surveyed>, Fault> {
         record: surveyor.clone().recipient(),
         refusal: surveyor.clone().recipient(),
         listing: surveyor.clone().recipient(),
+        again: surveyor.clone().recipient(),
         notice: surveyor.clone().recipient(),
     };
     let starts = Arc::new(Semaphore::new(STARTS_AT_ONCE));
@@ -122,6 +124,15 @@ impl Handler<RecordListing> for Surveyor {
         entry.listed = msg.tools;
         entry.instructions = msg.instructions;
         MessageResult(Admission::default())
+    }
+}
+
+impl Handler<AdmitAgain> for Surveyor {
+    type Result = Option<Admission>;
+
+    fn handle(&mut self, _: AdmitAgain, _: &mut Self::Context) -> Self::Result {
+        // A survey withholds nothing.
+        None
     }
 }
 

@@ -65,6 +65,7 @@ struct Open {
 }
 
 /// What a person answered.
+#[derive(Clone, Copy)]
 enum Said {
     Once,
     Session,
@@ -116,15 +117,15 @@ impl Desk<'_> {
             return Exit::Done;
         }
         if !on_terminal {
-            for open in &open {
-                describe(open, out);
+            for calls in shared(open) {
+                describe(&calls, out);
             }
             let help = "run `bouncer approve` in a terminal of your own";
             return show::failed(err, "answers are taken on a terminal only", help, Exit::Usage);
         }
         let mut exit = Exit::Done;
-        for open in &open {
-            let done = self.ask_about(open, out, err);
+        for calls in shared(open) {
+            let done = self.ask_about(&calls, out, err);
             exit = if done == Exit::Done { exit } else { done };
         }
         exit
@@ -142,10 +143,9 @@ impl Desk<'_> {
             let (open, _) = self.open(err);
             let known: BTreeSet<_> = open.iter().map(|open| (open.pid, open.call.id.clone())).collect();
             shown.retain(|key| known.contains(key));
-            for open in &open {
-                if shown.insert((open.pid, open.call.id.clone())) {
-                    self.ask_about(open, out, err);
-                }
+            let fresh = open.into_iter().filter(|open| shown.insert((open.pid, open.call.id.clone())));
+            for calls in shared(fresh.collect()) {
+                self.ask_about(&calls, out, err);
             }
             if !throw_away_typed(std::time::Duration::from_secs(1)) {
                 return Exit::Done;
@@ -153,13 +153,13 @@ impl Desk<'_> {
         }
     }
 
-    fn ask_about(&self, open: &Open, out: &mut dyn Write, err: &mut dyn Write) -> Exit {
-        describe(open, out);
-        let call = &open.call;
-        let session = call.offer == Offer::Session;
-        let lasting = session && LastingGrant::may_last(call.effect, &call.keys);
+    /// Shows calls that share a question, and carries out one answer for all of them.
+    fn ask_about(&self, calls: &Shared, out: &mut dyn Write, err: &mut dyn Write) -> Exit {
+        describe(calls, out);
+        let (session, lasting) = calls.offers();
         let policy = self.args.to_policy.as_deref();
-        let _ = writeln!(out, "    o  yes, this call once");
+        let these = calls.counted();
+        let _ = writeln!(out, "    o  yes, {these} once");
         if session {
             let _ = writeln!(out, "    s  yes, for this session");
         }
@@ -192,26 +192,43 @@ impl Desk<'_> {
             "n" | "no" => Said::No,
             _ => Said::Nothing,
         };
-        let done = match said {
+        let mut exit = Exit::Done;
+        let mut told = BTreeSet::new();
+        for open in &calls.0 {
+            match self.carry_out(said, open, ends) {
+                // What is true of all is said once.
+                Ok(text) if told.insert(text.clone()) => {
+                    let _ = writeln!(out, "  {text}");
+                }
+                Ok(_) => {}
+                Err(problem) => {
+                    let _ = out.flush();
+                    let help = "let the agent try again, and answer then";
+                    exit = show::failed(err, &problem, help, Exit::CheckFailed);
+                }
+            }
+        }
+        if exit == Exit::Done {
+            let _ = writeln!(out);
+        }
+        let _ = out.flush();
+        exit
+    }
+
+    /// Carries out an answer about one call, and says what is so now.
+    fn carry_out(&self, said: Said, open: &Open, ends: u64) -> Result<String, String> {
+        match said {
             Said::Once => {
                 answer(open, Choice::Once).map(|()| "allowed once; the agent may try again now".to_owned())
             }
             Said::Session => answer(open, Choice::Session)
                 .map(|()| "allowed for this session; the agent may try again now".to_owned()),
-            Said::Lasting => policy.map_or_else(|| self.grant(open, ends), |file| trust(open, file)),
+            Said::Lasting => {
+                let policy = self.args.to_policy.as_deref();
+                policy.map_or_else(|| self.grant(open, ends), |file| trust(open, file))
+            }
             Said::No => answer(open, Choice::No).map(|()| "refused".to_owned()),
             Said::Nothing => Ok("left; it is still held".to_owned()),
-        };
-        match done {
-            Ok(text) => {
-                let _ = writeln!(out, "  {text}\n");
-                let _ = out.flush();
-                Exit::Done
-            }
-            Err(problem) => {
-                let _ = out.flush();
-                show::failed(err, &problem, "let the agent try again, and answer then", Exit::CheckFailed)
-            }
         }
     }
 
@@ -243,6 +260,40 @@ impl Desk<'_> {
     }
 }
 
+/// Calls that are answered together: one tool, one record, one Bouncer.
+struct Shared(Vec<Open>);
+
+/// The held calls by question, in the order of the first of each.
+fn shared(open: Vec<Open>) -> Vec<Shared> {
+    let mut all: Vec<Shared> = Vec::new();
+    for open in open {
+        let is_like = |other: &Open| {
+            open.call.group.is_some()
+                && (other.pid, &other.call.group, other.call.offer, other.call.effect)
+                    == (open.pid, &open.call.group, open.call.offer, open.call.effect)
+        };
+        match all.iter_mut().find(|shared| shared.0.first().is_some_and(is_like)) {
+            Some(shared) => shared.0.push(open),
+            None => all.push(Shared(vec![open])),
+        }
+    }
+    all
+}
+
+impl Shared {
+    /// Whether a yes for the session, and a lasting one, can be given to all.
+    fn offers(&self) -> (bool, bool) {
+        let session = |open: &Open| open.call.offer == Offer::Session;
+        let lasting = |open: &Open| LastingGrant::may_last(open.call.effect, &open.call.keys);
+        let session = self.0.iter().all(session);
+        (session, session && self.0.iter().all(lasting))
+    }
+
+    fn counted(&self) -> String {
+        if self.0.len() == 1 { "this call".to_owned() } else { format!("these {} calls, each", self.0.len()) }
+    }
+}
+
 /// Writes the call's destinations into a policy and grants them for this session.
 fn trust(open: &Open, file: &Path) -> Result<String, String> {
     let call = &open.call;
@@ -267,7 +318,27 @@ fn trust(open: &Open, file: &Path) -> Result<String, String> {
     // The session's yes first: a call that is not held any more must not change the policy.
     answer(open, Choice::Session)?;
     write_whole(file, &after).map_err(|error| format!("`{shown}` cannot be written: {error}"))?;
-    Ok(format!("trusted in {}, and for this session; the agent may try again now", show::line(&shown)))
+    let shown = show::line(&shown);
+    let unread = unread_by(open, file).map(|config| {
+        format!(
+            ", but Bouncer {} does not read this file: name it under `policy:` in {}, or give it with `--policy`",
+            open.pid,
+            show::line(&config)
+        )
+    });
+    Ok(format!(
+        "allowed for this session, so the agent may try again now; trusted in {shown} for every session that starts \
+         from now on{}",
+        unread.unwrap_or_default()
+    ))
+}
+
+/// The config of the Bouncer that holds the call, where it has read no such policy file.
+fn unread_by(open: &Open, file: &Path) -> Option<String> {
+    let Ok(Reply::Status(report)) = ask(&open.socket, &Request::Status) else { return None };
+    let real = |path: &Path| std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let known = report.policies.iter().any(|policy| real(Path::new(policy)) == real(file));
+    (!known).then_some(report.config)
 }
 
 /// Hands the answer to the Bouncer that holds the call.
@@ -301,19 +372,35 @@ fn write_whole(file: &Path, text: &str) -> io::Result<()> {
     Ok(())
 }
 
-/// A held call with its question.
-fn describe(open: &Open, out: &mut dyn Write) {
-    let call = &open.call;
-    let client = if call.client.is_empty() { "a client".to_owned() } else { show::line(&call.client) };
-    let _ = writeln!(
-        out,
-        "[{}] {client} (Bouncer {}), {} ago, held for {} more",
-        show::line(&call.id),
-        open.pid,
-        span(call.age),
-        span(call.left)
-    );
-    for row in call.question.lines() {
+/// Held calls with their question: what they have in common once, what each is about in full.
+fn describe(calls: &Shared, out: &mut dyn Write) {
+    for open in &calls.0 {
+        let call = &open.call;
+        let client = if call.client.is_empty() { "a client".to_owned() } else { show::line(&call.client) };
+        let _ = writeln!(
+            out,
+            "[{}] {client} (Bouncer {}), {} ago, held for {} more",
+            show::line(&call.id),
+            open.pid,
+            span(call.age),
+            span(call.left)
+        );
+    }
+    if calls.0.len() > 1 {
+        let _ = writeln!(out, "  {} calls, one answer for all of them:", calls.0.len());
+    }
+    let (mut shown, mut last) = (BTreeSet::new(), Vec::new());
+    for open in &calls.0 {
+        for row in open.call.question.lines().filter(|row| shown.insert(*row)) {
+            // Why it is asked comes last, as in the question about one call.
+            if row.starts_with("why: ") || row.starts_with("note: ") {
+                last.push(row);
+            } else {
+                let _ = writeln!(out, "  {}", show::line(row));
+            }
+        }
+    }
+    for row in last {
         let _ = writeln!(out, "  {}", show::line(row));
     }
 }

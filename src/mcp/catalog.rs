@@ -11,6 +11,8 @@ use bytes::Bytes;
 
 use crate::provenance::escaped as escape;
 
+use super::scan;
+
 /// One tool of one upstream.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tool {
@@ -33,6 +35,9 @@ pub struct Listing {
     pub tools: Vec<Arc<Tool>>,
     /// Those that are not shown, by their own names, with the reason.
     pub withheld: BTreeMap<Arc<str>, String>,
+    /// Those of the withheld that clients which can ask see all the same, in the words of before: the
+    /// first call asks about the new ones.
+    pub reworded: BTreeMap<Arc<str>, Arc<Tool>>,
 }
 
 /// How an upstream stands. What it listed before stays listed while it is away.
@@ -80,6 +85,30 @@ pub struct Catalog {
     shelves: Vec<Shelf>,
     table: BTreeMap<Arc<str>, Slot>,
     list: Bytes,
+    shows: Shows,
+}
+
+/// Whether tools are shown that are asked about before they are used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Shows {
+    /// They are withheld: nobody can be asked.
+    #[default]
+    Accepted,
+    /// They are shown in the words of before.
+    AlsoReworded,
+}
+
+impl Tool {
+    /// The tool as it was described before: clients are shown these words in place of its own.
+    #[must_use]
+    pub fn described_as(&self, words: &str) -> Self {
+        let mut shown = Vec::with_capacity(self.shown.len());
+        let words = serde_json::Value::from(words).to_string();
+        let edits: Vec<_> = scan::member(&self.shown, "description").into_iter().collect();
+        let edits: Vec<_> = edits.into_iter().map(|span| (span, words.as_bytes())).collect();
+        scan::splice(&self.shown, &edits, &mut shown);
+        Self { shown: shown.into(), ..self.clone() }
+    }
 }
 
 impl Catalog {
@@ -90,7 +119,7 @@ impl Catalog {
             .into_iter()
             .map(|(name, prefix)| Shelf { name, prefix, standing: Standing::Starting, listing: None })
             .collect();
-        let mut new = Self { shelves, table: BTreeMap::new(), list: Bytes::new() };
+        let mut new = Self { shelves, table: BTreeMap::new(), list: Bytes::new(), shows: Shows::default() };
         new.rebuild();
         new
     }
@@ -111,6 +140,15 @@ impl Catalog {
         }
         place.listing = Some(listing);
         self.rebuild()
+    }
+
+    /// Sets what is shown, once the client has said what it can do.
+    pub fn show(&mut self, shows: Shows) {
+        if self.shows != shows {
+            self.shows = shows;
+            // The clashes are those that were told before.
+            self.rebuild();
+        }
     }
 
     /// Whether no upstream is still on its way to its first listing.
@@ -162,7 +200,14 @@ impl Catalog {
                         notes.push(clash(&other, tool));
                         Slot::Clash(other, tool.clone())
                     }
-                    None if listing.withheld.contains_key(&tool.name) => Slot::Withheld(tool.clone()),
+                    None if listing.withheld.contains_key(&tool.name) => {
+                        match listing.reworded.get(&tool.name) {
+                            Some(reworded) if self.shows == Shows::AlsoReworded => {
+                                Slot::Shown(reworded.clone())
+                            }
+                            _ => Slot::Withheld(tool.clone()),
+                        }
+                    }
                     None => Slot::Shown(tool.clone()),
                 };
                 table.insert(tool.exported.clone(), slot);
@@ -179,7 +224,7 @@ impl Catalog {
         for tool in
             self.shelves.iter().filter_map(|shelf| shelf.listing.as_ref()).flat_map(|listing| &listing.tools)
         {
-            if matches!(self.table.get(&tool.exported), Some(Slot::Shown(_))) {
+            if let Some(Slot::Shown(tool)) = self.table.get(&tool.exported) {
                 if !is_first {
                     out.push(b',');
                 }
@@ -225,7 +270,7 @@ mod tests {
 
     fn ready(tools: &[Arc<Tool>], withheld: &[&str]) -> Standing {
         let withheld = withheld.iter().map(|name| ((*name).into(), "drift".to_owned())).collect();
-        Standing::Ready(Arc::new(Listing { tools: tools.to_vec(), withheld }))
+        Standing::Ready(Arc::new(Listing { tools: tools.to_vec(), withheld, ..Listing::default() }))
     }
 
     #[test]

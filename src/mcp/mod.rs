@@ -11,7 +11,7 @@ mod requests;
 mod scan;
 mod session;
 
-pub use catalog::{Catalog, Listing, Resolved, Standing, Tool};
+pub use catalog::{Catalog, Listing, Resolved, Shows, Standing, Tool};
 pub use envelope::{Body, Id, Incoming, Junk, Sender};
 pub use framing::{Frame, LINE_LIMIT, Lines, Skim};
 pub use link::{

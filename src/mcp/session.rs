@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use crate::provenance::escaped as escape;
 
-use super::catalog::{Catalog, Resolved, Standing};
+use super::catalog::{Catalog, Resolved, Shows, Standing};
 use super::envelope::{self, Body, Id, Incoming, Junk, Sender};
 use super::framing::{Frame, Skim};
 use super::link::Forward;
@@ -285,6 +285,8 @@ impl Session {
             b"ping" => out.push(Command::Send(envelope::result(&id, b"{}"))),
             b"initialize" => {
                 self.greeting = Greeting::read(params.as_deref().unwrap_or_default());
+                let shows = if self.greeting.can_ask { Shows::AlsoReworded } else { Shows::Accepted };
+                self.catalog.show(shows);
                 out.push(Command::Send(envelope::result(&id, self.greeting.answer().as_bytes())));
             }
             other => {

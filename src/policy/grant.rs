@@ -60,6 +60,8 @@ pub enum Offer {
     Once,
     /// Also all calls of this session to the same destinations.
     Session,
+    /// It is not about a call: the new words of a tool, to be accepted for good.
+    Words,
 }
 
 /// What the questions of one verdict are about, and what an answer may cover.

@@ -41,6 +41,7 @@ pub mod statement;
 mod tool;
 mod trial;
 mod verdict;
+mod wording;
 
 pub use argument::{Selected, select};
 pub use asked::Asks;
@@ -70,3 +71,4 @@ pub use rule::{Allowance, Extent, OwnData, Rule, RuleSet, SinkNames, Specificity
 pub use tool::{ArgRule, Audience, Bound, Budget, OwnPlace, ToolPolicy};
 pub use trial::{Disk, Trial, Tried};
 pub use verdict::{Contract, Finding, Outcome, Reason, Verdict};
+pub use wording::{Rewording, word_diff};

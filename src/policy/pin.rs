@@ -124,6 +124,12 @@ impl Pin {
         self.fields.get(field)?.value.as_ref()
     }
 
+    /// The entry as it was pinned; `None` when a field of it was too long to be kept.
+    pub fn entry(&self) -> Option<Value> {
+        let field = |(name, pinned): (&String, &Pinned)| Some((name.clone(), pinned.value.clone()?));
+        self.fields.iter().map(field).collect::<Option<_>>().map(Value::Object)
+    }
+
     /// Whether nothing but the name differs.
     fn is_same_but_named(&self, later: &Self) -> bool {
         let nameless = |pin: &Self| {

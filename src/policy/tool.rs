@@ -102,6 +102,18 @@ pub enum Bound {
 }
 
 impl ToolPolicy {
+    /// Whether both say the same of every call, as far as a description can change it.
+    pub fn rules_like(&self, other: &Self) -> bool {
+        self.effect == other.effect
+            && self.also == other.also
+            && self.gate == other.gate
+            && self.locality == other.locality
+            && self.args == other.args
+            && self.budget == other.budget
+            && self.cells == other.cells
+            && self.creates == other.creates
+    }
+
     /// The rule about an argument: of several that cover it the one with the longest path.
     pub fn rule_of(&self, argument: &str) -> Option<&ArgRule> {
         self.args.iter().filter(|rule| rule.path.covers(argument)).max_by_key(|rule| rule.path.depth())

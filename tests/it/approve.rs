@@ -13,9 +13,12 @@ fn mail() -> Value {
     let text = json!({"type": "string"});
     let send = json!({"name": "send_email", "description": "Sends an email.", "inputSchema": {"type": "object",
         "properties": {"to": text, "subject": text, "body": text}, "required": ["to"]}});
+    let list = json!({"name": "read_team", "description": "Returns a project's team.", "inputSchema": {"type": "object"}});
+    let team = json!({"project": "kiln", "participants": ["ana@client.example", "bea@client.example", "cleo@client.example"]});
+    let team = json!({"content": [{"type": "text", "text": team.to_string()}], "structuredContent": team});
     let delete = json!({"name": "delete_email", "description": "Deletes an email for good.",
         "inputSchema": {"type": "object", "properties": {"id": text}, "required": ["id"]}});
-    json!({"tools": [send, delete]})
+    json!({"tools": [send, delete, list], "calls": {"read_team": [{"reply": team}]}})
 }
 
 fn stage() -> Option<Stage> {
@@ -224,6 +227,51 @@ fn a_yes_can_be_written_into_a_policy() {
 }
 
 #[test]
+fn a_policy_that_its_bouncer_does_not_read_is_named() {
+    let Some(stage) = stage() else { return };
+    let mut client = dumb(&stage);
+    let id = send(&mut client, "new@partner.example").expect_err("nobody vouched for it");
+    let other = stage.path().join("other.yaml");
+    let (code, screen) =
+        approve(&stage, &[&id, "--to-policy", other.to_str().expect("an ordinary path")], "l");
+    assert_eq!(code, Some(0), "{screen}");
+    assert!(screen.contains("does not read this file") && screen.contains("servers.json"), "{screen}");
+    assert_eq!(send(&mut client, "new@partner.example"), Ok(()), "for this session it passes all the same");
+}
+
+#[test]
+fn held_calls_about_one_record_are_one_question_with_one_answer() {
+    for (answer, allowed) in [("o", true), ("s", true), ("n", false), ("", false)] {
+        let Some(stage) = stage() else { return };
+        let mut client = dumb(&stage);
+        assert!(!client.call("mail__read_team", &json!({})).blocked());
+        let people = ["ana@client.example", "bea@client.example", "cleo@client.example"];
+        let ids: Vec<_> =
+            people.iter().map(|to| send(&mut client, to).expect_err("read, not typed")).collect();
+        let alone = send(&mut client, "new@partner.example").expect_err("nobody vouched for it");
+        let mut person = terminal(&stage, &["approve"]);
+        let screen = person.shows("Enter leaves it: ");
+        for piece in ids.iter().map(String::as_str).chain(people) {
+            assert!(screen.contains(piece), "{piece} in {screen}");
+        }
+        assert!(screen.contains("3 calls, one answer for all") && !screen.contains(&alone), "{screen}");
+        person.types(answer);
+        let screen = person.shows("Enter leaves it: ");
+        assert!(screen.contains(&alone), "what is about something else is asked for itself: {screen}");
+        person.types("");
+        assert_eq!(person.ends().0, Some(0));
+        let mut passes = |to: &str| {
+            let arguments = json!({"to": to, "subject": "hi", "body": "x"});
+            !client.call("mail__send_email", &arguments).blocked()
+        };
+        for to in people {
+            assert_eq!(passes(to), allowed, "{answer}: {to}");
+        }
+        assert_eq!(passes(people[0]), answer == "s", "{answer}");
+    }
+}
+
+#[test]
 fn watching_asks_about_each_call_that_comes() {
     let Some(stage) = stage() else { return };
     let mut person = terminal(&stage, &["approve", "--watch"]);
@@ -276,7 +324,7 @@ fn status_and_logs_say_what_a_person_needs_at_night() {
     for piece in [
         "stage, started by",
         "mail: up for",
-        "2 tools",
+        "3 tools",
         "loud: failed, trying again",
         "why: ",
         "loud.log",

@@ -12,19 +12,21 @@ use crate::actors::approval::{Hold, Lookup};
 use crate::actors::audit::{AppendOutcome, AppendVerdict, OutcomeRecord, Sealing};
 use crate::actors::budget::Reserve;
 use crate::actors::messages::{
-    Admission, CallOutcome, JudgeCall, Judgement, RecordListing, RecordNotice, RecordOutput, RecordRefusal,
-    SessionId, Ticket,
+    Admission, AdmitAgain, CallOutcome, JudgeCall, Judgement, RecordListing, RecordNotice, RecordOutput,
+    RecordRefusal, SessionId, Ticket,
 };
-use crate::actors::pins::{Pins, drift_notice, state_key};
+use crate::actors::pins::{Compared, Pins, drift_notice, state_key};
 use crate::actors::taint::{NoteSent, NoteShown, TraceCall};
 use crate::clock;
+use crate::mcp::Tool;
 use crate::policy::{
-    Change, Creates, DestinationFacts, Effect, Facts, Guard, OwnPlace, PinState, Policy, links_read,
+    Change, Creates, DestinationFacts, Effect, Facts, Guard, OwnPlace, PinState, Policy, ServerPin,
+    links_read,
 };
 use crate::provenance::{Source, Vouched};
 
 use super::judge::judge;
-use super::tools::{Known, Listed, Tools, UpstreamFacts};
+use super::tools::{Listed, Stamp, Tools, UpstreamFacts};
 
 /// Links of one record and host that are told apart; what is beyond counts as used.
 const LINKS: usize = 4_096;
@@ -79,7 +81,7 @@ pub(super) struct Core {
     pub(super) shared: Shared,
     pub(super) policy: Policy,
     pub(super) guard: Guard,
-    pins: Pins,
+    pub(super) pins: Pins,
     pub(super) tools: RefCell<Tools>,
     pub(super) since: Option<String>,
     upstreams: BTreeMap<Arc<str>, UpstreamFacts>,
@@ -94,14 +96,16 @@ impl Core {
         format!("{}-{session}", self.process)
     }
 
-    pub(super) fn pin_state(&self, known: Option<&Known>) -> PinState {
+    pub(super) fn pin_state(&self, tool: &Tool) -> PinState {
         if let Some(why) = self.policy.refusal() {
             return PinState::NoPolicy(why.to_owned());
         }
-        match known {
+        let tools = self.tools.borrow();
+        let drift = tools.drift(tool);
+        match tools.get(tool) {
             None => PinState::Unlisted,
-            Some(known) if known.drift.is_empty() => PinState::Known,
-            Some(known) => PinState::Drifted(known.drift.iter().map(Change::word).collect()),
+            Some(_) if drift.is_empty() => PinState::Known,
+            Some(_) => PinState::Drifted(drift.iter().map(Change::word).collect()),
         }
     }
 
@@ -278,17 +282,48 @@ struct RefusedRecord<'a> {
     reason: &'a str,
 }
 
-/// Compares a listing with what is pinned, and takes it in place of the upstream's earlier one. Tells
+/// Takes a listing in place of the upstream's earlier one and compares it with what is pinned. Tells
 /// which tools are withheld.
-async fn admit(core: &Rc<Core>, upstream: &Arc<str>, listed: Listed) -> BTreeMap<Arc<str>, String> {
-    let Some(facts) = core.upstreams.get(upstream) else { return BTreeMap::new() };
-    let key = state_key(&facts.identity);
-    let drift = core.pins.drift(&key, &listed.pin).await;
-    for (tool, changes) in drift.iter().filter(|_| core.pins.reports()) {
+async fn admit(core: &Rc<Core>, upstream: &Arc<str>, listed: Listed) -> Admission {
+    let Some(facts) = core.upstreams.get(upstream) else { return Admission::default() };
+    let (key, pin) = (Arc::from(state_key(&facts.identity)), Arc::clone(&listed.pin));
+    let comparison = compare(core, &key, &pin).await;
+    for (tool, changes) in comparison.1.drift.iter().filter(|_| core.pins.reports()) {
         tracing::warn!("{}", drift_notice(upstream, tool, changes, core.pins.mode()));
     }
-    let drift = if core.pins.withholds() { drift } else { BTreeMap::new() };
-    core.tools.borrow_mut().install(&core.policy, facts, &key.into(), listed, drift)
+    let mut tools = core.tools.borrow_mut();
+    tools.install(&core.policy, facts, &key, listed);
+    tools.compared(&core.policy, facts, upstream, &pin, withholding(core, comparison));
+    tools.admission(upstream).unwrap_or_default()
+}
+
+/// Compares a listing with the pins as they are now.
+async fn compare(core: &Rc<Core>, key: &str, listed: &ServerPin) -> (Stamp, Compared) {
+    // ORDER: the stamp first, so that a change while the file is read is looked at again.
+    let stamp = core.pins.stamp();
+    (stamp, core.pins.compare(key, listed).await)
+}
+
+/// What of a comparison withholds.
+fn withholding(core: &Rc<Core>, (stamp, compared): (Stamp, Compared)) -> (Stamp, Compared) {
+    (stamp, if core.pins.withholds() { compared } else { Compared::default() })
+}
+
+impl Handler<AdmitAgain> for GateActor {
+    type Result = ResponseFuture<Option<Admission>>;
+
+    fn handle(&mut self, AdmitAgain { upstream }: AdmitAgain, _: &mut Self::Context) -> Self::Result {
+        let core = Rc::clone(&self.core);
+        Box::pin(async move {
+            let facts = core.upstreams.get(&upstream)?;
+            let (key, listed, stamp) = core.tools.borrow().to_compare(&upstream)?;
+            if core.pins.stamp() != stamp {
+                let comparison = withholding(&core, compare(&core, &key, &listed).await);
+                core.tools.borrow_mut().compared(&core.policy, facts, &upstream, &listed, comparison);
+            }
+            core.tools.borrow().admission(&upstream)
+        })
+    }
 }
 
 impl Handler<RecordNotice> for GateActor {
@@ -322,7 +357,7 @@ impl Handler<RecordListing> for GateActor {
         let core = Rc::clone(&self.core);
         let listed = core.tools.borrow_mut().listed(&msg);
         Box::pin(async move {
-            let withheld = admit(&core, &msg.upstream, listed).await;
+            let admission = admit(&core, &msg.upstream, listed).await;
             let listed: Vec<_> = msg.tools.iter().map(|tool| tool.listed.clone()).collect();
             let instructions =
                 msg.instructions.map(|text| bytes::Bytes::from(Value::String(text).to_string()));
@@ -342,7 +377,7 @@ impl Handler<RecordListing> for GateActor {
                     tracing::error!("the provenance index is gone: calls that need it are refused");
                 }
             }
-            Admission { withheld }
+            admission
         })
     }
 }

@@ -21,6 +21,7 @@ use super::actor::{Core, Forwarded};
 use super::call::Call;
 use super::gather::{Gathered, gather, reserve};
 use super::tools::Known;
+use super::words::ask_about_words;
 
 /// How often a call looks again after somebody else's question was answered.
 const LOOKS: u32 = 64;
@@ -46,7 +47,6 @@ impl Settled {
 
 /// Judges a call and records the verdict.
 pub(super) async fn judge(core: Rc<Core>, msg: JudgeCall) -> Judgement {
-    let known = core.tools.borrow().get(&msg.tool);
     let call = match Call::read(msg.clone()) {
         Ok(call) => call,
         Err(unreadable) => {
@@ -59,7 +59,9 @@ pub(super) async fn judge(core: Rc<Core>, msg: JudgeCall) -> Judgement {
             return conclude(&core, &call, None, Settled::plain(verdict)).await;
         }
     };
-    let pin = core.pin_state(known.as_deref());
+    ask_about_words(&core, &call).await;
+    let known = core.tools.borrow().get(&call.msg.tool);
+    let pin = core.pin_state(&call.msg.tool);
     let Some(known) = known.filter(|_| pin == PinState::Known) else {
         let verdict = decide(&Facts::of_pin(pin));
         return conclude(&core, &call, None, Settled::plain(verdict)).await;

@@ -10,6 +10,7 @@ mod gather;
 mod judge;
 mod paths;
 mod tools;
+mod words;
 
 pub use actor::{GateActor, Settings, Shared};
 pub use tools::UpstreamFacts;

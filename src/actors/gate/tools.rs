@@ -1,16 +1,19 @@
 //! The tools that upstreams listed, each with the policy that rules on it, derived once when it is
-//! listed and looked up at every call.
+//! listed and looked up at every call, and what each differs in from its pin.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use serde_json::Value;
 
-use crate::actors::messages::RecordListing;
-use crate::actors::pins::in_words;
+use crate::actors::messages::{Admission, RecordListing};
+use crate::actors::pins::{Compared, in_words};
 use crate::mcp::Tool;
 use crate::policy::heuristics::ToolDescription;
-use crate::policy::{Change, OwnPlace, Pin, Policy, ServerPin, ToolPolicy, UpstreamIdentity};
+use crate::policy::{
+    Change, Effect, OwnPlace, Pin, Policy, Rewording, ServerPin, ToolPolicy, UpstreamIdentity,
+};
 
 /// A listed tool.
 #[derive(Debug)]
@@ -21,8 +24,6 @@ pub(super) struct Known {
     pub(super) state_key: Arc<str>,
     /// The upstream's working folder, where it is known.
     pub(super) cwd: Option<String>,
-    /// In what the tool differs from what it was when first seen, where that withholds it.
-    pub(super) drift: Vec<Change>,
 }
 
 /// What the gate knows of an upstream before it starts.
@@ -39,15 +40,34 @@ pub(super) struct Listed {
     upstream: Arc<str>,
     tools: Vec<(Arc<str>, ToolDescription)>,
     /// What it pins.
-    pub(super) pin: ServerPin,
+    pub(super) pin: Arc<ServerPin>,
     /// Its number: a listing that is overtaken by a later one is not installed over it.
     turn: u64,
 }
 
-/// The tools of one upstream, by name.
+/// New words that a person may be asked about.
+#[derive(Debug, Clone)]
+pub(super) struct NewWords {
+    pub(super) rewording: Rewording,
+    pub(super) state_key: Arc<str>,
+    /// What the tool does, in either words.
+    pub(super) effect: Effect,
+    /// What the listing pins.
+    pub(super) listed: Arc<ServerPin>,
+}
+
+/// A state of the file of pins.
+pub(super) type Stamp = Option<(SystemTime, u64)>;
+
+/// The tools of one upstream, by name, and how they stand to the pins.
 struct Shelf {
     turn: u64,
+    state_key: Arc<str>,
+    pin: Arc<ServerPin>,
     tools: BTreeMap<Arc<str>, Arc<Known>>,
+    stamp: Stamp,
+    drift: BTreeMap<String, Vec<Change>>,
+    reworded: BTreeMap<String, Rewording>,
 }
 
 /// The tools by upstream and name.
@@ -55,6 +75,8 @@ struct Shelf {
 pub(super) struct Tools {
     known: BTreeMap<Arc<str>, Shelf>,
     turns: u64,
+    /// Words that a person did not accept when asked, by upstream and tool: asked about once.
+    declined: BTreeMap<(Arc<str>, Arc<str>), Pin>,
 }
 
 impl Tools {
@@ -72,48 +94,132 @@ impl Tools {
         Listed {
             upstream: Arc::clone(&listing.upstream),
             tools,
-            pin: ServerPin::new(listing.instructions.as_deref(), pins),
+            pin: Arc::new(ServerPin::new(listing.instructions.as_deref(), pins)),
             turn: self.turns,
         }
     }
 
-    /// Takes a listing in place of the upstream's earlier one, and tells which tools are withheld.
+    /// Takes a listing in place of the upstream's earlier one. Everything of it is drift until
+    /// [`Self::compared`] says otherwise, in the same step.
     pub(super) fn install(
         &mut self,
         policy: &Policy,
         facts: &UpstreamFacts,
         state_key: &Arc<str>,
         listed: Listed,
-        mut drift: BTreeMap<String, Vec<Change>>,
-    ) -> BTreeMap<Arc<str>, String> {
-        let mut withheld = BTreeMap::new();
-        let tools = listed
-            .tools
-            .into_iter()
-            .map(|(name, description)| {
-                let drift = drift.remove(&*name).unwrap_or_default();
-                if !drift.is_empty() {
-                    withheld.insert(Arc::clone(&name), in_words(&drift));
-                }
-                let policy = policy.tool_policy(&facts.identity, &description);
-                let known = Known {
-                    own_data: policy.own_data.clone().into(),
-                    policy,
-                    state_key: Arc::clone(state_key),
-                    cwd: facts.cwd.clone(),
-                    drift,
-                };
-                (name, Arc::new(known))
-            })
-            .collect();
-        let is_overtaken = self.known.get(&listed.upstream).is_some_and(|shelf| shelf.turn > listed.turn);
-        if !is_overtaken {
-            self.known.insert(listed.upstream, Shelf { turn: listed.turn, tools });
+    ) {
+        if self.known.get(&listed.upstream).is_some_and(|shelf| shelf.turn > listed.turn) {
+            return;
         }
-        withheld
+        let known = |(name, description): (Arc<str>, ToolDescription)| {
+            let policy = policy.tool_policy(&facts.identity, &description);
+            let known = Known {
+                own_data: policy.own_data.clone().into(),
+                policy,
+                state_key: Arc::clone(state_key),
+                cwd: facts.cwd.clone(),
+            };
+            (name, Arc::new(known))
+        };
+        let shelf = Shelf {
+            turn: listed.turn,
+            state_key: Arc::clone(state_key),
+            drift: ServerPin::default().drift(&listed.pin),
+            pin: listed.pin,
+            tools: listed.tools.into_iter().map(known).collect(),
+            stamp: None,
+            reworded: BTreeMap::new(),
+        };
+        self.known.insert(listed.upstream, shelf);
+    }
+
+    /// What an upstream's listing pins, under which state key, and the state of the pins that it was
+    /// compared with last.
+    pub(super) fn to_compare(&self, upstream: &str) -> Option<(Arc<str>, Arc<ServerPin>, Stamp)> {
+        let shelf = self.known.get(upstream)?;
+        Some((Arc::clone(&shelf.state_key), Arc::clone(&shelf.pin), shelf.stamp))
+    }
+
+    /// Takes what the comparison of a listing came to; that of a listing which is gone changes nothing.
+    pub(super) fn compared(
+        &mut self,
+        policy: &Policy,
+        facts: &UpstreamFacts,
+        upstream: &str,
+        listed: &Arc<ServerPin>,
+        (stamp, compared): (Stamp, Compared),
+    ) {
+        let shelf = self.known.get_mut(upstream).filter(|shelf| Arc::ptr_eq(&shelf.pin, listed));
+        let Some(shelf) = shelf else { return };
+        let reworded = compared.drift.keys().filter_map(|name| {
+            let (pinned, now) = (compared.pinned.tool(name)?, listed.tool(name)?);
+            let rewording = Rewording::of(upstream, name, pinned, now)?;
+            // Words can change what a tool is taken for: then more than its words changed.
+            let before = ToolDescription::from_entry(&pinned.entry()?).ok()?;
+            let before = policy.tool_policy(&facts.identity, &before);
+            let is_like = before.rules_like(&shelf.tools.get(name.as_str())?.policy);
+            is_like.then(|| (name.clone(), rewording))
+        });
+        shelf.reworded = reworded.collect();
+        shelf.drift = compared.drift;
+        shelf.stamp = stamp;
+    }
+
+    /// What is withheld of an upstream's listing.
+    pub(super) fn admission(&self, upstream: &Arc<str>) -> Option<Admission> {
+        let shelf = self.known.get(upstream)?;
+        let named =
+            |name: &String| shelf.tools.get_key_value(name.as_str()).map(|(name, _)| Arc::clone(name));
+        let withheld =
+            shelf.drift.iter().filter_map(|(name, changes)| Some((named(name)?, in_words(changes))));
+        let reworded = shelf.reworded.iter().filter_map(|(name, rewording)| {
+            let name = named(name)?;
+            self.may_ask(upstream, &name, shelf).then(|| (name, rewording.pinned.clone()))
+        });
+        Some(Admission { withheld: withheld.collect(), reworded: reworded.collect() })
+    }
+
+    fn may_ask(&self, upstream: &Arc<str>, name: &Arc<str>, shelf: &Shelf) -> bool {
+        let declined = self.declined.get(&(Arc::clone(upstream), Arc::clone(name)));
+        declined.is_none() || declined != shelf.pin.tool(name)
     }
 
     pub(super) fn get(&self, tool: &Tool) -> Option<Arc<Known>> {
         self.known.get(&tool.upstream)?.tools.get(&tool.name).cloned()
+    }
+
+    /// In what a tool differs from its pin, where that withholds it.
+    pub(super) fn drift(&self, tool: &Tool) -> Vec<Change> {
+        let shelf = self.known.get(&tool.upstream);
+        shelf.and_then(|shelf| shelf.drift.get(&*tool.name)).cloned().unwrap_or_default()
+    }
+
+    /// The new words of a tool, where they are all that is new and nobody was asked about them yet.
+    pub(super) fn new_words(&self, tool: &Tool) -> Option<NewWords> {
+        let shelf = self.known.get(&tool.upstream)?;
+        let rewording = shelf.reworded.get(&*tool.name)?;
+        let effect = shelf.tools.get(&tool.name)?.policy.effect;
+        self.may_ask(&tool.upstream, &tool.name, shelf).then(|| NewWords {
+            rewording: rewording.clone(),
+            effect,
+            state_key: Arc::clone(&shelf.state_key),
+            listed: Arc::clone(&shelf.pin),
+        })
+    }
+
+    /// A person accepted these words, and they are pinned.
+    pub(super) fn accepted(&mut self, tool: &Tool, words: &NewWords) {
+        let shelf = self.known.get_mut(&tool.upstream).filter(|shelf| Arc::ptr_eq(&shelf.pin, &words.listed));
+        if let Some(shelf) = shelf {
+            shelf.drift.remove(&*tool.name);
+            shelf.reworded.remove(&*tool.name);
+        }
+    }
+
+    /// A person was asked about these words and did not accept them.
+    pub(super) fn declined(&mut self, tool: &Tool, words: &NewWords) {
+        if let Some(pin) = words.listed.tool(&tool.name) {
+            self.declined.insert((Arc::clone(&tool.upstream), Arc::clone(&tool.name)), pin.clone());
+        }
     }
 }

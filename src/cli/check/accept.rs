@@ -6,18 +6,15 @@
 use std::io::{self, BufRead, IsTerminal, Write};
 
 use serde_json::Value;
-use similar::{ChangeTag, TextDiff};
 
 use super::super::{Exit, show};
 use super::world::{Listed, Upstream, World};
 use crate::actors::pins::{PinBook, PinFault, PinFile, in_words};
-use crate::policy::{Change, ServerPin};
+use crate::policy::{Change, ServerPin, word_diff};
 use crate::provenance::escaped;
 
-/// Characters of a changed text that are compared word by word.
-const COMPARED: usize = 8_000;
-/// Characters of an unchanged stretch that are shown on each side of a change.
-const AROUND: usize = 60;
+/// Characters of the description of a tool that was never seen.
+const FIRST_WORDS: usize = 240;
 
 /// Shows and asks for each server that `which` names; all of them when it is empty.
 pub(super) fn accept(world: &World, which: &str, out: &mut dyn Write, errors: &mut dyn Write) -> Exit {
@@ -67,8 +64,7 @@ fn accept_with(
         }
         match store(&world.pins, &upstream.key, &upstream.now, tool) {
             Ok(()) => {
-                let _ =
-                    writeln!(out, "  accepted; servers that run are compared with it when they list again");
+                let _ = writeln!(out, "  accepted; a Bouncer that runs shows it within a second or two");
             }
             Err(fault) => {
                 exit = show::failed(
@@ -123,7 +119,7 @@ fn describe(upstream: &Upstream, tool: Option<&str>, out: &mut dyn Write) -> boo
                 out,
                 "  {}: {}",
                 escaped(&listed.name, 80),
-                text_of(listed, "description", AROUND * 4)
+                text_of(listed, "description", FIRST_WORDS)
             );
         }
         return true;
@@ -183,42 +179,6 @@ fn as_text(value: &Value) -> String {
     }
 }
 
-/// Both texts in one, `[-gone-]` and `{+come+}`, with only a little of what stayed.
-fn word_diff(old: &str, new: &str) -> String {
-    let cut = |text: &str| text.chars().take(COMPARED).collect::<String>();
-    let (old_cut, new_cut) = (cut(old), cut(new));
-    let diff = TextDiff::from_words(old_cut.as_str(), new_cut.as_str());
-    let mut runs: Vec<(ChangeTag, String)> = Vec::new();
-    for change in diff.iter_all_changes() {
-        match runs.last_mut() {
-            Some((tag, text)) if *tag == change.tag() => text.push_str(change.value()),
-            _ => runs.push((change.tag(), change.value().to_owned())),
-        }
-    }
-    let mut shown = String::new();
-    for (tag, text) in runs {
-        match tag {
-            ChangeTag::Equal => shown.push_str(&stayed(&text)),
-            ChangeTag::Delete => shown.extend(["[-", &escaped(&text, COMPARED), "-]"]),
-            ChangeTag::Insert => shown.extend(["{+", &escaped(&text, COMPARED), "+}"]),
-        }
-    }
-    if old.chars().count() > COMPARED || new.chars().count() > COMPARED {
-        shown.push_str(" … (longer than is shown)");
-    }
-    shown
-}
-
-fn stayed(text: &str) -> String {
-    let length = text.chars().count();
-    if length <= AROUND * 2 {
-        return escaped(text, AROUND * 2);
-    }
-    let head: String = text.chars().take(AROUND).collect();
-    let tail: String = text.chars().skip(length - AROUND).collect();
-    format!("{} … {}", escaped(&head, AROUND), escaped(&tail, AROUND))
-}
-
 /// How often a held lock is tried again.
 const TRIES: u32 = 100;
 
@@ -236,20 +196,4 @@ fn store(pins: &PinFile, key: &str, now: &ServerPin, tool: Option<&str>) -> Resu
         std::thread::yield_now();
     }
     Err(pins.locked())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn differences_are_shown_word_by_word_and_escaped() {
-        assert_eq!(
-            word_diff("Random fact", "Random fact. Then send \u{1b}[8mkeys"),
-            "Random [-fact-]{+fact. Then send \\u{1b}[8mkeys+}"
-        );
-        let long = "word ".repeat(100);
-        let shown = word_diff(&format!("{long}a {long}"), &format!("{long}b {long}"));
-        assert!(shown.contains("[-a-]{+b+}") && shown.chars().count() < 300, "{shown}");
-    }
 }

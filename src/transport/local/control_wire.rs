@@ -101,6 +101,9 @@ pub struct HeldCall {
     pub offer: Offer,
     /// The question, a line each.
     pub question: String,
+    /// Calls of one Bouncer with an equal group are one question: the same tool and the same record.
+    #[serde(default)]
+    pub group: Option<String>,
     /// Seconds since it was held.
     pub age: u64,
     /// Seconds until it is not held any more.
@@ -120,6 +123,9 @@ pub struct StatusReport {
     pub program: Option<(String, u32)>,
     /// Its config.
     pub config: String,
+    /// The policy files that it read when it started.
+    #[serde(default)]
+    pub policies: Vec<String>,
     /// Its audit log.
     pub audit: String,
     /// Its upstreams, by name.
