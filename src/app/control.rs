@@ -3,6 +3,7 @@
 //! Without the socket nothing else changes: what could be approved stays refused.
 
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use actix::prelude::*;
@@ -16,6 +17,11 @@ use crate::config::log_file;
 use crate::transport::ControlSocket;
 
 use super::Settings;
+
+/// A path that means the same to whoever asks.
+fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
+}
 
 /// Opens the socket and starts to answer; it closes when it is dropped.
 pub(super) fn start(
@@ -36,7 +42,7 @@ pub(super) fn start(
     };
     let status = StatusActor::new(Setting {
         config: settings.config.file.clone(),
-        policies: settings.policy_files.clone(),
+        policies: settings.policy_files.iter().map(|file| absolute(file)).collect(),
         audit: settings.audit_file(),
         program: socket.client(),
         upstreams: upstreams.iter().map(logged).collect(),

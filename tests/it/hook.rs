@@ -186,9 +186,13 @@ fn b18_a_bouncer_that_is_gone_dead_or_stuck_delays_nobody() {
     let payload =
         br#"{"hook_event_name":"UserPromptSubmit","prompt":"Mail the agenda to ops@kiln.example."}"#;
     let quick = |state: &Path| {
-        let start = Instant::now();
-        hook(state, &["claude-code"], payload);
-        assert!(start.elapsed() < Duration::from_secs(1) + AT_MOST / 5, "{:?}", start.elapsed());
+        for (name, answer) in CLIENTS {
+            let start = Instant::now();
+            let output = hook(state, &[name], payload);
+            assert!(start.elapsed() < Duration::from_secs(1) + AT_MOST / 5, "{:?}", start.elapsed());
+            assert_eq!(String::from_utf8_lossy(&output.stdout), answer, "{name}");
+            assert!(output.stderr.is_empty(), "{output:?}");
+        }
     };
     // Gone: no state folder, and one that nobody listens in.
     let folder = tempfile::tempdir().expect("a temporary folder");
@@ -209,6 +213,87 @@ fn b18_a_bouncer_that_is_gone_dead_or_stuck_delays_nobody() {
     rustix::process::kill_process(pid, rustix::process::Signal::CONT).expect("it runs");
     assert_eq!(say(&socket(&stage, agent.pid()), &words("new@kiln.example")), "typed");
     assert!(may_send(&mut agent, "new@kiln.example"));
+}
+
+#[test]
+fn a_bouncer_that_is_starting_delays_no_prompt_and_hears_the_next() {
+    let Some(stage) = stage() else { return };
+    let payload = words_of_a_prompt("new@kiln.example");
+    // Not waited for: the first of these come before there is a socket, or a folder for it.
+    let mut agent = stage.run();
+    let start = Instant::now();
+    let socket = socket(&stage, agent.pid());
+    while !socket.exists() {
+        let output = hook(&stage.state(), &["cursor"], payload.as_bytes());
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "{\"continue\":true}");
+        assert!(start.elapsed() < 6 * AT_MOST, "no socket");
+    }
+    agent.initialize("2025-06-18", &json!({}));
+    agent.tools(&["mail__send_email"]);
+    while !may_send(&mut agent, "new@kiln.example") {
+        hook(&stage.state(), &["cursor"], payload.as_bytes());
+        assert!(start.elapsed() < 6 * AT_MOST, "never heard");
+    }
+}
+
+/// What a client hands to its hook when this is typed.
+fn words_of_a_prompt(to: &str) -> String {
+    json!({"hook_event_name": "beforeSubmitPrompt", "prompt": format!("Mail the agenda to {to}.")})
+        .to_string()
+}
+
+/// Becomes another user and then the program given.
+const AS_NOBODY: &str = "import os, sys\nos.setgroups([])\nos.setgid(65534)\nos.setuid(65534)\nos.execvp(sys.argv[1], sys.argv[1:])\n";
+
+#[test]
+fn another_users_words_are_never_the_users() {
+    if !rustix::process::getuid().is_root() {
+        let why = "NOT RUN: another_users_words_are_never_the_users: only root can become another user\n";
+        std::io::stderr().write_all(why.as_bytes()).expect("stderr is open");
+        return;
+    }
+    let Some(stage) = stage() else { return };
+    let mut agent = client(&stage);
+    let socket = socket(&stage, agent.pid());
+    let open = |path: &Path, mode: u32| {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).expect("ours");
+    };
+    let as_nobody = |arguments: &[&std::ffi::OsStr]| {
+        let mut command = Command::new("python3");
+        command.args(["-c", AS_NOBODY]).args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped());
+        command.stderr(Stdio::piped());
+        let mut child = command.spawn().expect("python starts");
+        let payload = words_of_a_prompt("hook@kiln.example");
+        let _ = child.stdin.take().expect("piped").write_all(payload.as_bytes());
+        child.wait_with_output().expect("a child of ours")
+    };
+    let said = words("raw@kiln.example");
+    let raw = ["python3".as_ref(), "-c".as_ref(), SAY.as_ref(), socket.as_os_str(), said.as_ref()];
+    // The folder lets nobody in.
+    let output = as_nobody(&raw);
+    assert!(!output.status.success() && output.stdout.is_empty(), "{output:?}");
+    // Nor are they heard where everything was opened to everybody by mistake.
+    open(stage.path(), 0o755);
+    open(&stage.state(), 0o755);
+    open(&stage.state().join("run"), 0o755);
+    open(&socket, 0o666);
+    let output = as_nobody(&raw);
+    let (text, fault) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    let got_in = output.status.success() || fault.contains("BrokenPipe") || fault.contains("ConnectionReset");
+    assert!(got_in && text.trim().is_empty(), "connected, and told nothing: {output:?}");
+    // The hook itself ends as it always does. The program is copied to where everybody may run it.
+    let program = stage.path().join("bouncer");
+    std::fs::copy(env!("CARGO_BIN_EXE_bouncer"), &program).expect("a writable folder");
+    open(&program, 0o755);
+    let folder = stage.state();
+    let hook = ["hook".as_ref(), "cursor".as_ref(), "--state".as_ref(), folder.as_os_str()];
+    let output = as_nobody(&[&[program.as_os_str()][..], &hook].concat());
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "{\"continue\":true}");
+    for to in ["raw@kiln.example", "hook@kiln.example"] {
+        assert!(!may_send(&mut agent, to), "{to}");
+    }
+    assert_eq!(say(&socket, &words("own@kiln.example")), "typed", "the user is still heard");
 }
 
 #[test]

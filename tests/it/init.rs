@@ -9,24 +9,24 @@ use serde_json::{Value, json};
 use crate::stage::{Client, Event, Options, Stage, Terminal};
 
 /// A home folder of its own, with a client's file in it.
-struct Home {
+pub(crate) struct Home {
     folder: tempfile::TempDir,
     file: PathBuf,
 }
 
 impl Home {
-    fn new(file: &str, text: &str) -> Self {
+    pub(crate) fn new(file: &str, text: &str) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let mut home = Self { file: PathBuf::new(), folder };
         home.file = home.write(file, text);
         home
     }
 
-    fn path(&self) -> PathBuf {
+    pub(crate) fn path(&self) -> PathBuf {
         self.folder.path().canonicalize().expect("it is there")
     }
 
-    fn write(&self, file: &str, text: &str) -> PathBuf {
+    pub(crate) fn write(&self, file: &str, text: &str) -> PathBuf {
         let path = self.path().join(file);
         std::fs::create_dir_all(path.parent().expect("a folder")).expect("a writable folder");
         std::fs::write(&path, text).expect("a writable folder");
@@ -45,18 +45,18 @@ impl Home {
     }
 
     /// Runs `init`, which must do something, and gives what it said.
-    fn init(&self) -> String {
+    pub(crate) fn init(&self) -> String {
         let output = self.run(&["init", "--yes", "--no-hook"]);
         assert!(output.status.success(), "{output:?}");
         String::from_utf8_lossy(&output.stdout).into_owned()
     }
 
-    fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         std::fs::read_to_string(&self.file).expect("it is there")
     }
 
     /// Undoes it, and checks that every byte is as it was.
-    fn restored(&self, original: &str) {
+    pub(crate) fn restored(&self, original: &str) {
         let output = self.run(&["restore"]);
         assert!(output.status.success(), "{output:?}");
         assert_eq!(self.text(), original);

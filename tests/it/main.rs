@@ -23,6 +23,7 @@ mod framing;
 mod hook;
 mod ids;
 mod init;
+mod installed;
 mod interleavings;
 mod lists;
 mod names;

@@ -108,7 +108,7 @@ impl Tools {
         state_key: &Arc<str>,
         listed: Listed,
     ) {
-        if self.known.get(&listed.upstream).is_some_and(|shelf| shelf.turn > listed.turn) {
+        if self.known.get(&listed.upstream).is_some_and(|kept| kept.turn > listed.turn) {
             return;
         }
         let known = |(name, description): (Arc<str>, ToolDescription)| {
@@ -121,7 +121,7 @@ impl Tools {
             };
             (name, Arc::new(known))
         };
-        let shelf = Shelf {
+        let kept = Shelf {
             turn: listed.turn,
             state_key: Arc::clone(state_key),
             drift: ServerPin::default().drift(&listed.pin),
@@ -130,14 +130,14 @@ impl Tools {
             stamp: None,
             reworded: BTreeMap::new(),
         };
-        self.known.insert(listed.upstream, shelf);
+        self.known.insert(listed.upstream, kept);
     }
 
     /// What an upstream's listing pins, under which state key, and the state of the pins that it was
     /// compared with last.
     pub(super) fn to_compare(&self, upstream: &str) -> Option<(Arc<str>, Arc<ServerPin>, Stamp)> {
-        let shelf = self.known.get(upstream)?;
-        Some((Arc::clone(&shelf.state_key), Arc::clone(&shelf.pin), shelf.stamp))
+        let kept = self.known.get(upstream)?;
+        Some((Arc::clone(&kept.state_key), Arc::clone(&kept.pin), kept.stamp))
     }
 
     /// Takes what the comparison of a listing came to; that of a listing which is gone changes nothing.
@@ -149,39 +149,38 @@ impl Tools {
         listed: &Arc<ServerPin>,
         (stamp, compared): (Stamp, Compared),
     ) {
-        let shelf = self.known.get_mut(upstream).filter(|shelf| Arc::ptr_eq(&shelf.pin, listed));
-        let Some(shelf) = shelf else { return };
+        let kept = self.known.get_mut(upstream).filter(|kept| Arc::ptr_eq(&kept.pin, listed));
+        let Some(kept) = kept else { return };
         let reworded = compared.drift.keys().filter_map(|name| {
             let (pinned, now) = (compared.pinned.tool(name)?, listed.tool(name)?);
             let rewording = Rewording::of(upstream, name, pinned, now)?;
             // Words can change what a tool is taken for: then more than its words changed.
             let before = ToolDescription::from_entry(&pinned.entry()?).ok()?;
             let before = policy.tool_policy(&facts.identity, &before);
-            let is_like = before.rules_like(&shelf.tools.get(name.as_str())?.policy);
+            let is_like = before.rules_like(&kept.tools.get(name.as_str())?.policy);
             is_like.then(|| (name.clone(), rewording))
         });
-        shelf.reworded = reworded.collect();
-        shelf.drift = compared.drift;
-        shelf.stamp = stamp;
+        kept.reworded = reworded.collect();
+        kept.drift = compared.drift;
+        kept.stamp = stamp;
     }
 
     /// What is withheld of an upstream's listing.
     pub(super) fn admission(&self, upstream: &Arc<str>) -> Option<Admission> {
-        let shelf = self.known.get(upstream)?;
-        let named =
-            |name: &String| shelf.tools.get_key_value(name.as_str()).map(|(name, _)| Arc::clone(name));
+        let kept = self.known.get(upstream)?;
+        let named = |name: &String| kept.tools.get_key_value(name.as_str()).map(|(name, _)| Arc::clone(name));
         let withheld =
-            shelf.drift.iter().filter_map(|(name, changes)| Some((named(name)?, in_words(changes))));
-        let reworded = shelf.reworded.iter().filter_map(|(name, rewording)| {
+            kept.drift.iter().filter_map(|(name, changes)| Some((named(name)?, in_words(changes))));
+        let reworded = kept.reworded.iter().filter_map(|(name, rewording)| {
             let name = named(name)?;
-            self.may_ask(upstream, &name, shelf).then(|| (name, rewording.pinned.clone()))
+            self.may_ask(upstream, &name, kept).then(|| (name, rewording.pinned.clone()))
         });
         Some(Admission { withheld: withheld.collect(), reworded: reworded.collect() })
     }
 
-    fn may_ask(&self, upstream: &Arc<str>, name: &Arc<str>, shelf: &Shelf) -> bool {
+    fn may_ask(&self, upstream: &Arc<str>, name: &Arc<str>, kept: &Shelf) -> bool {
         let declined = self.declined.get(&(Arc::clone(upstream), Arc::clone(name)));
-        declined.is_none() || declined != shelf.pin.tool(name)
+        declined.is_none() || declined != kept.pin.tool(name)
     }
 
     pub(super) fn get(&self, tool: &Tool) -> Option<Arc<Known>> {
@@ -190,29 +189,29 @@ impl Tools {
 
     /// In what a tool differs from its pin, where that withholds it.
     pub(super) fn drift(&self, tool: &Tool) -> Vec<Change> {
-        let shelf = self.known.get(&tool.upstream);
-        shelf.and_then(|shelf| shelf.drift.get(&*tool.name)).cloned().unwrap_or_default()
+        let kept = self.known.get(&tool.upstream);
+        kept.and_then(|kept| kept.drift.get(&*tool.name)).cloned().unwrap_or_default()
     }
 
     /// The new words of a tool, where they are all that is new and nobody was asked about them yet.
     pub(super) fn new_words(&self, tool: &Tool) -> Option<NewWords> {
-        let shelf = self.known.get(&tool.upstream)?;
-        let rewording = shelf.reworded.get(&*tool.name)?;
-        let effect = shelf.tools.get(&tool.name)?.policy.effect;
-        self.may_ask(&tool.upstream, &tool.name, shelf).then(|| NewWords {
+        let kept = self.known.get(&tool.upstream)?;
+        let rewording = kept.reworded.get(&*tool.name)?;
+        let effect = kept.tools.get(&tool.name)?.policy.effect;
+        self.may_ask(&tool.upstream, &tool.name, kept).then(|| NewWords {
             rewording: rewording.clone(),
             effect,
-            state_key: Arc::clone(&shelf.state_key),
-            listed: Arc::clone(&shelf.pin),
+            state_key: Arc::clone(&kept.state_key),
+            listed: Arc::clone(&kept.pin),
         })
     }
 
     /// A person accepted these words, and they are pinned.
     pub(super) fn accepted(&mut self, tool: &Tool, words: &NewWords) {
-        let shelf = self.known.get_mut(&tool.upstream).filter(|shelf| Arc::ptr_eq(&shelf.pin, &words.listed));
-        if let Some(shelf) = shelf {
-            shelf.drift.remove(&*tool.name);
-            shelf.reworded.remove(&*tool.name);
+        let kept = self.known.get_mut(&tool.upstream).filter(|kept| Arc::ptr_eq(&kept.pin, &words.listed));
+        if let Some(kept) = kept {
+            kept.drift.remove(&*tool.name);
+            kept.reworded.remove(&*tool.name);
         }
     }
 

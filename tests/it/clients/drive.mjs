@@ -13,7 +13,7 @@ const require = createRequire(join(folder, "package.json"));
 const load = async (path) => import(pathToFileURL(require.resolve(`@modelcontextprotocol/sdk/${path}`)));
 const { Client } = await load("client/index.js");
 const { StdioClientTransport } = await load("client/stdio.js");
-const { ElicitRequestSchema, ToolListChangedNotificationSchema } = await load("types.js");
+const { ElicitRequestSchema, McpError, ToolListChangedNotificationSchema } = await load("types.js");
 
 const plan = JSON.parse(readFileSync(planFile, "utf8"));
 const questions = [];
@@ -29,7 +29,8 @@ client.setRequestHandler(ElicitRequestSchema, (request) => {
 });
 
 const [command, ...args] = plan.command;
-await client.connect(new StdioClientTransport({ command, args, env: process.env, stderr: "inherit" }));
+const env = { ...process.env, ...plan.env };
+await client.connect(new StdioClientTransport({ command, args, env, stderr: "inherit" }));
 let names;
 for (;;) {
   arm();
@@ -45,9 +46,32 @@ for (;;) {
 }
 const results = [];
 for (const call of plan.calls) {
-  const result = await client.callTool({ name: call.tool, arguments: call.arguments });
-  const text = result.content.filter((block) => block.type === "text").map((block) => block.text).join("\n");
-  results.push({ tool: call.tool, isError: Boolean(result.isError), text });
+  try {
+    const result = await client.callTool({ name: call.tool, arguments: call.arguments });
+    const text = result.content.filter((block) => block.type === "text").map((block) => block.text).join("\n");
+    results.push({ tool: call.tool, isError: Boolean(result.isError), text, structured: result.structuredContent });
+  } catch (error) {
+    if (!(error instanceof McpError)) throw error;
+    results.push({ tool: call.tool, error: error.code });
+  }
+}
+const lists = {
+  prompts: () => client.listPrompts(),
+  resources: () => client.listResources(),
+  resource_templates: () => client.listResourceTemplates(),
+};
+const answers = [];
+for (const ask of plan.asks ?? []) {
+  try {
+    let result;
+    if ("prompt" in ask) result = await client.getPrompt({ name: ask.prompt, arguments: ask.arguments });
+    else if ("resource" in ask) result = await client.readResource({ uri: ask.resource });
+    else result = await lists[ask.list]();
+    answers.push({ result });
+  } catch (error) {
+    if (!(error instanceof McpError)) throw error;
+    answers.push({ error: error.code });
+  }
 }
 await client.close();
-console.log(JSON.stringify({ tools: names, results, questions }));
+console.log(JSON.stringify({ tools: names, results, answers, questions }));

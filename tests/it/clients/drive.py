@@ -3,10 +3,13 @@
 
 usage: drive.py PLAN.json
 
-The plan: {"command": [PROGRAM, ARGUMENT…], "wanted": [TOOL…], "calls": [{"tool", "arguments"}…]}.
+The plan: {"command": [PROGRAM, ARGUMENT…], "env": {NAME: VALUE}, "wanted": [TOOL…],
+"calls": [{"tool", "arguments"}…], "asks": [{"prompt", "arguments"} | {"resource"} | {"list"}…]}.
 It connects, lists until every wanted tool is there (a change is announced), makes the calls one
-after the other, and accepts every question with `allow_once`. One JSON object is printed:
-{"tools": [NAME…], "results": [{"tool", "isError", "text"}…], "questions": [TEXT…]}.
+after the other, and accepts every question with `allow_once`; then it asks for prompts, resources
+and lists of them. One JSON object is printed: {"tools": [NAME…], "results": [{"tool", "isError",
+"text", "structured"}…], "answers": [{"result"} | {"error": CODE}…], "questions": [TEXT…]}. A call that is
+answered with an error of the protocol has {"tool", "error": CODE} for a result.
 """
 import asyncio
 import json
@@ -16,6 +19,7 @@ import sys
 import mcp_types as types
 from mcp import ClientSession
 from mcp.client.stdio import StdioServerParameters, stdio_client
+from mcp.shared.exceptions import MCPError
 
 
 async def main():
@@ -32,7 +36,7 @@ async def main():
         return types.ElicitResult(action="accept", content={"decision": "allow_once"})
 
     program, *arguments = plan["command"]
-    server = StdioServerParameters(command=program, args=arguments, env=dict(os.environ))
+    server = StdioServerParameters(command=program, args=arguments, env={**os.environ, **plan.get("env", {})})
     async with stdio_client(server) as (read, write):
         async with ClientSession(read, write, elicitation_callback=decide, message_handler=hear) as session:
             await session.initialize()
@@ -50,10 +54,28 @@ async def main():
                 await asyncio.wait_for(changed.wait(), 60)
             results = []
             for call in plan["calls"]:
-                result = await session.call_tool(call["tool"], call["arguments"])
+                try:
+                    result = await session.call_tool(call["tool"], call["arguments"])
+                except MCPError as error:
+                    results.append({"tool": call["tool"], "error": error.error.code})
+                    continue
                 text = "\n".join(block.text for block in result.content if block.type == "text")
-                results.append({"tool": call["tool"], "isError": bool(result.is_error), "text": text})
-    print(json.dumps({"tools": names, "results": results, "questions": questions}))
+                results.append({"tool": call["tool"], "isError": bool(result.is_error), "text": text,
+                                "structured": result.structured_content})
+            answers = []
+            for ask in plan.get("asks", []):
+                try:
+                    if "prompt" in ask:
+                        result = await session.get_prompt(ask["prompt"], ask["arguments"])
+                    elif "resource" in ask:
+                        result = await session.read_resource(ask["resource"])
+                    else:
+                        result = await getattr(session, f"list_{ask['list']}")()
+                except MCPError as error:
+                    answers.append({"error": error.error.code})
+                    continue
+                answers.append({"result": result.model_dump(by_alias=True, mode="json", exclude_none=True)})
+    print(json.dumps({"tools": names, "results": results, "answers": answers, "questions": questions}))
 
 
 asyncio.run(main())
