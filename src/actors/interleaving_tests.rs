@@ -643,7 +643,9 @@ impl Run {
         let world = World::new(RefCell::new(Seen { audit: log.clone(), ..Seen::default() }));
         let news = Rc::new(Notify::new());
         let audit = AuditActor::open(&log).unwrap().start();
-        let taint = TaintActor::start_thread(Limits::default()).unwrap().start();
+        let taint = TaintActor::start_thread(Limits::default()).unwrap();
+        let backlog = taint.backlog();
+        let taint = taint.start();
         let (budget, approval) = (BudgetActor::default().start(), ApprovalActor::default().start());
         let shared = Shared {
             reserve: budget.clone().recipient(),
@@ -652,6 +654,7 @@ impl Run {
             trace: taint.clone().recipient(),
             sent: taint.clone().recipient(),
             shown: taint.clone().recipient(),
+            backlog,
             verdict: audit.clone().recipient(),
             outcome: audit.clone().recipient(),
         };

@@ -18,6 +18,7 @@ mod messages;
 pub mod pins;
 mod pump;
 pub mod session;
+mod soon;
 pub mod status;
 pub mod taint;
 pub mod upstream;
@@ -30,3 +31,4 @@ pub use messages::{
     Admission, AdmitAgain, Answer, CallNumber, CallOutcome, Elicit, Gate, JudgeCall, Judgement, LateAnswer,
     Patience, RecordListing, RecordNotice, RecordOutput, RecordRefusal, SessionId, Ticket,
 };
+pub use soon::Soon;

@@ -13,18 +13,40 @@ use bytes::Bytes;
 use serde_json::Value;
 use tokio::sync::oneshot;
 
+use super::soon::Soon;
 use crate::policy::{Creates, History, OwnPlace, Query, Shown, Traced};
 use crate::provenance::{Limits, Origin, Sent, Source, Vouched};
 
-/// Bytes that may wait to be indexed before results are held back.
-const BACKLOG: usize = 128 * 1024 * 1024;
 /// How often, and how often at most, a held back result looks again.
 const LOOK: Duration = Duration::from_millis(5);
 const LOOKS: u32 = 6_000;
 
-/// What a call sends, noted before it is forwarded.
+/// Bytes that wait to be indexed.
+#[derive(Debug, Clone, Default)]
+pub struct Backlog(Arc<AtomicUsize>);
+
+impl Backlog {
+    /// Bytes that may wait before results are held back.
+    const MOST: usize = 128 * 1024 * 1024;
+
+    /// Whether results are to be held back.
+    pub fn is_full(&self) -> bool {
+        self.0.load(Ordering::Relaxed) > Self::MOST
+    }
+
+    fn add(&self, bytes: usize) {
+        self.0.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    fn take(&self, bytes: usize) {
+        self.0.fetch_sub(bytes, Ordering::Relaxed);
+    }
+}
+
+/// What a call sends, noted before it is forwarded. Needs no answer: what is noted or asked later stands
+/// behind it, and an actor whose thread is gone takes no messages.
 #[derive(Debug, Clone, Message)]
-#[rtype(result = "Result<(), TaintLost>")]
+#[rtype(result = "()")]
 pub struct NoteSent {
     /// The upstream's configured name.
     pub upstream: Arc<str>,
@@ -38,9 +60,10 @@ pub struct NoteSent {
     pub vouched: Vouched,
 }
 
-/// What an upstream put before the model. Answered when it is queued, not when it is indexed.
+/// What an upstream put before the model. Answered when it is queued, not when it is indexed, and only
+/// once the [`Backlog`] is not full.
 #[derive(Debug, Clone, Message)]
-#[rtype(result = "Result<(), TaintLost>")]
+#[rtype(result = "()")]
 pub struct NoteShown {
     /// The upstream's configured name.
     pub upstream: Arc<str>,
@@ -101,16 +124,17 @@ enum Work {
 /// stands before it, so the order in which the thread sees everything is that of the mailbox.
 pub struct TaintActor {
     queue: mpsc::Sender<Vec<Work>>,
-    backlog: Arc<AtomicUsize>,
+    backlog: Backlog,
     held: Vec<Work>,
+    held_bytes: usize,
     handover: Option<SpawnHandle>,
-    /// Whether the thread was found gone.
-    lost: bool,
 }
 
-/// How long and how much is held.
-const HELD_FOR: Duration = Duration::from_millis(2);
-const HELD: usize = 64;
+/// How long and how much is held. A question waits for what is held, so it must be indexed in no time;
+/// within that, more at once means fewer wakes and warmer caches.
+const HELD_FOR: Duration = Duration::from_millis(25);
+const HELD: usize = 256;
+const HELD_BYTES: usize = 64 * 1024;
 
 impl TaintActor {
     /// Starts the indexing thread.
@@ -122,8 +146,8 @@ impl TaintActor {
         let mut key = [0_u8; 16];
         getrandom::fill(&mut key).map_err(|error| std::io::Error::other(error.to_string()))?;
         let (queue, work) = mpsc::channel();
-        let backlog = Arc::new(AtomicUsize::new(0));
-        let left = Arc::clone(&backlog);
+        let backlog = Backlog::default();
+        let left = backlog.clone();
         std::thread::Builder::new().name("provenance".to_owned()).spawn(move || {
             let mut history = History::new(limits, key);
             while let Ok(piece) = work.recv() {
@@ -132,41 +156,46 @@ impl TaintActor {
                 }
             }
         })?;
-        Ok(Self { queue, backlog, held: Vec::new(), handover: None, lost: false })
+        Ok(Self { queue, backlog, held: Vec::new(), held_bytes: 0, handover: None })
+    }
+
+    /// What waits to be indexed.
+    pub fn backlog(&self) -> Backlog {
+        self.backlog.clone()
     }
 
     /// Holds a note; it is handed over soon.
-    fn note(&mut self, work: Work, ctx: &mut Context<Self>) -> Result<(), TaintLost> {
+    fn note(&mut self, work: Work, bytes: usize, ctx: &mut Context<Self>) {
         self.held.push(work);
-        if self.held.len() >= HELD {
-            return self.hand_over();
-        }
-        if self.handover.is_none() {
-            self.handover = Some(ctx.run_later(HELD_FOR, |actor, _| {
+        self.held_bytes += bytes;
+        if self.held.len() >= HELD || self.held_bytes >= HELD_BYTES {
+            self.hand_over(ctx);
+        } else if self.handover.is_none() {
+            self.handover = Some(ctx.run_later(HELD_FOR, |actor, ctx| {
                 actor.handover = None;
-                // FAIL CLOSED: a thread that is gone is remembered, and every later note says so.
-                let _ = actor.hand_over();
+                actor.hand_over(ctx);
             }));
         }
-        if self.lost { Err(TaintLost) } else { Ok(()) }
     }
 
     /// Asks something; everything noted before goes first.
-    fn ask(&mut self, work: Work) -> Result<(), TaintLost> {
+    fn ask(&mut self, work: Work, ctx: &mut Context<Self>) {
         self.held.push(work);
-        self.hand_over()
+        self.hand_over(ctx);
     }
 
-    fn hand_over(&mut self) -> Result<(), TaintLost> {
+    fn hand_over(&mut self, ctx: &mut Context<Self>) {
         let held = std::mem::take(&mut self.held);
+        self.held_bytes = 0;
         if !held.is_empty() && self.queue.send(held).is_err() {
-            self.lost = true;
+            // FAIL CLOSED: a thread that is gone knows nothing any more. With the mailbox closed every call
+            // is refused.
+            ctx.stop();
         }
-        if self.lost { Err(TaintLost) } else { Ok(()) }
     }
 }
 
-fn step(history: &mut History, work: Work, left: &AtomicUsize) {
+fn step(history: &mut History, work: Work, left: &Backlog) {
     match work {
         Work::Sent(sent) => history.sent(&Sent {
             upstream: &sent.upstream,
@@ -187,7 +216,7 @@ fn step(history: &mut History, work: Work, left: &AtomicUsize) {
                 creates: shown.creates,
                 granted: shown.granted,
             });
-            left.fetch_sub(shown.message.len(), Ordering::Relaxed);
+            left.take(shown.message.len());
         }
         Work::Prompt(prompt, reply) => {
             history.prompt(&prompt.text, prompt.origin);
@@ -207,58 +236,53 @@ impl Actor for TaintActor {
 }
 
 impl Handler<NoteSent> for TaintActor {
-    type Result = Result<(), TaintLost>;
+    type Result = ();
 
-    fn handle(&mut self, msg: NoteSent, ctx: &mut Self::Context) -> Self::Result {
-        self.note(Work::Sent(msg), ctx)
+    fn handle(&mut self, msg: NoteSent, ctx: &mut Self::Context) {
+        self.note(Work::Sent(msg), 0, ctx);
     }
 }
 
 impl Handler<NoteShown> for TaintActor {
-    type Result = ResponseFuture<Result<(), TaintLost>>;
+    type Result = Soon<Self, ()>;
 
     fn handle(&mut self, msg: NoteShown, ctx: &mut Self::Context) -> Self::Result {
-        let waiting = self.backlog.fetch_add(msg.message.len(), Ordering::Relaxed);
-        let sent = self.note(Work::Shown(Box::new(msg)), ctx);
-        let backlog = Arc::clone(&self.backlog);
-        Box::pin(async move {
-            if sent.is_ok() && waiting > BACKLOG {
-                // A flood of results is slowed down to the speed of indexing instead of growing memory.
-                for _ in 0..LOOKS {
-                    tokio::time::sleep(LOOK).await;
-                    if backlog.load(Ordering::Relaxed) <= BACKLOG {
-                        return sent;
-                    }
+        let bytes = msg.message.len();
+        self.backlog.add(bytes);
+        self.note(Work::Shown(Box::new(msg)), bytes, ctx);
+        if !self.backlog.is_full() {
+            return Soon::Now(());
+        }
+        let backlog = self.backlog.clone();
+        // A flood of results is slowed down to the speed of indexing instead of growing memory.
+        let wait = async move {
+            for _ in 0..LOOKS {
+                tokio::time::sleep(LOOK).await;
+                if !backlog.is_full() {
+                    break;
                 }
-                return Err(TaintLost);
             }
-            sent
-        })
+        };
+        Soon::Later(Box::pin(wait.into_actor(self)))
     }
 }
 
 impl Handler<NotePrompt> for TaintActor {
     type Result = ResponseFuture<Result<(), TaintLost>>;
 
-    fn handle(&mut self, msg: NotePrompt, _: &mut Self::Context) -> Self::Result {
+    fn handle(&mut self, msg: NotePrompt, ctx: &mut Self::Context) -> Self::Result {
         let (reply, done) = oneshot::channel();
-        let sent = self.ask(Work::Prompt(msg, reply));
-        Box::pin(async move {
-            sent?;
-            done.await.map_err(|_| TaintLost)
-        })
+        self.ask(Work::Prompt(msg, reply), ctx);
+        Box::pin(async move { done.await.map_err(|_| TaintLost) })
     }
 }
 
 impl Handler<TraceCall> for TaintActor {
     type Result = ResponseFuture<Result<Traced, TaintLost>>;
 
-    fn handle(&mut self, msg: TraceCall, _: &mut Self::Context) -> Self::Result {
+    fn handle(&mut self, msg: TraceCall, ctx: &mut Self::Context) -> Self::Result {
         let (reply, answer) = oneshot::channel();
-        let sent = self.ask(Work::Trace(Box::new(msg), reply));
-        Box::pin(async move {
-            sent?;
-            answer.await.map_err(|_| TaintLost)
-        })
+        self.ask(Work::Trace(Box::new(msg), reply), ctx);
+        Box::pin(async move { answer.await.map_err(|_| TaintLost) })
     }
 }

@@ -38,7 +38,9 @@ pub(super) fn start(settings: &Settings, policy: Policy) -> Result<Running, Faul
     let audit = AuditActor::open(&audit_path)
         .map_err(|cause| Fault::Audit { path: audit_path.clone(), cause })?
         .start();
-    let taint = TaintActor::start_thread(Limits::default()).map_err(Fault::Runtime)?.start();
+    let taint = TaintActor::start_thread(Limits::default()).map_err(Fault::Runtime)?;
+    let backlog = taint.backlog();
+    let taint = taint.start();
     let budget = BudgetActor::default().start();
     let config = &settings.config;
     let upstreams: BTreeMap<Arc<str>, UpstreamFacts> =
@@ -54,6 +56,7 @@ pub(super) fn start(settings: &Settings, policy: Policy) -> Result<Running, Faul
         trace: taint.clone().recipient(),
         sent: taint.clone().recipient(),
         shown: taint.recipient(),
+        backlog,
         verdict: audit.clone().recipient(),
         outcome: audit.recipient(),
     };

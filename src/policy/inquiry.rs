@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use crate::provenance::{Destination, DestinationReason, Extraction, Kind, Standing, extract};
+use crate::provenance::{Destination, DestinationReason, Extraction, Kind, Standing, Vouched, extract};
 
 use super::audience::widening;
 use super::checks::{Surroundings, findings};
@@ -252,6 +252,18 @@ impl Inquiry {
             unavailable: None,
         }
     }
+}
+
+/// Whether a forwarded call plants nothing: somebody vouched for it (`granted`: a human's answer), and it
+/// holds nothing else shaped like a destination. What is written beside the destinations was seen by
+/// nobody.
+pub fn vouched(facts: &Facts, arguments: &Value, granted: bool) -> Vouched {
+    let stood = |text: &str| facts.destinations.iter().any(|facts| facts.destination.text == text);
+    let holds_others = || {
+        let found = extract(arguments, &|_| Standing::Undeclared).destinations;
+        found.iter().any(|other| !stood(&other.text))
+    };
+    if (granted || facts.all_vouched()) && !holds_others() { Vouched::Yes } else { Vouched::No }
 }
 
 /// Whether the user typed each destination that stands at a pointer.

@@ -57,7 +57,7 @@ pub use glob::Glob;
 pub use grant::{AskedAbout, GrantKey, Ledger, Offer, asked_about, destination_key, fetch_key};
 pub use handle::Handle;
 pub use history::{Content, Creates, FlowSeen, History, Query, SecretSeen, Shown, Traced, TracedDestination};
-pub use inquiry::{Answered, Answers, Around, Guard, Inquiry, links_read};
+pub use inquiry::{Answered, Answers, Around, Guard, Inquiry, links_read, vouched};
 pub use lasting::{LASTING_DAYS, Lasting, LastingGrant, MOST_DAYS, revoke_line};
 pub use layer::DESTROY_BUDGET;
 pub use origin::{Cells, Provenance};

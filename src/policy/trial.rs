@@ -16,7 +16,7 @@ use super::facts::{BudgetState, Facts, PinState};
 use super::grant::{GrantKey, Ledger};
 use super::heuristics::ToolDescription;
 use super::history::{Creates, History, Shown};
-use super::inquiry::{Answered, Answers, Inquiry};
+use super::inquiry::{Answered, Answers, Inquiry, vouched};
 use super::{Around, Effect, Guard, Outcome, Policy, ToolPolicy, UpstreamIdentity, Verdict, decide};
 
 /// The session that a trial stands for.
@@ -155,7 +155,7 @@ impl Trial {
         let facts = self.facts(&policy, upstream, arguments, budget);
         let verdict = decide(&facts);
         if verdict.outcome == Outcome::Allow {
-            let vouched = if facts.all_vouched() { Vouched::Yes } else { Vouched::No };
+            let vouched = vouched(&facts, arguments, false);
             self.history.sent(&Sent { upstream, tool, call, arguments, vouched });
         }
         Tried { verdict, facts, call }

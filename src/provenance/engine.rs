@@ -147,6 +147,8 @@ pub struct Engine {
     pub(crate) planted_all: bool,
     /// Samples of all text, for content that leaves.
     pub(crate) grams: Grams,
+    /// Argument names that were sent, with the upstream mixed in.
+    pub(crate) names_sent: Prints,
     /// Samples of what the client sent, with the upstream mixed in.
     pub(crate) sent_grams: BTreeSet<u64>,
     pub(crate) complete: bool,
@@ -177,6 +179,7 @@ impl Engine {
             phrases: Phrases::default(),
             coded_phrases: Phrases::default(),
             names_seen: Prints::default(),
+            names_sent: Prints::default(),
             records: Vec::new(),
             names: Vec::new(),
             echoes: BTreeMap::new(),
@@ -199,6 +202,7 @@ impl Engine {
             + self.phrases.bytes()
             + self.coded_phrases.bytes()
             + self.names_seen.bytes()
+            + self.names_sent.bytes()
             + self.grams.bytes()
             + self.records.len() * size_of::<Meta>()
     }

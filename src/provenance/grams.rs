@@ -19,7 +19,15 @@ const BLOCK_BITS: u32 = 14;
 const SMALLEST_TABLE: usize = 1 << 12;
 const LARGEST_TABLE: usize = 1 << 20;
 
-/// The samples of a text: where each starts, and its hash. Linear.
+/// The samples of a text that is not folded yet. Short text has none, and most text is short.
+pub(crate) fn samples_of(text: &str, key: u64) -> Vec<(usize, u64)> {
+    if text.len() < SHORTEST && text.is_ascii() {
+        return Vec::new();
+    }
+    samples(&normal(text), key)
+}
+
+/// The samples of a folded text: where each starts, and its hash. Linear.
 pub(crate) fn samples(text: &str, key: u64) -> Vec<(usize, u64)> {
     const BASE: u64 = 0x0100_0000_01b3;
     let bytes = text.as_bytes();

@@ -10,6 +10,7 @@ use super::engine::{Engine, Sent, Vouched};
 use super::fold::fold;
 use super::grams;
 use super::lookup::words_of;
+use super::take::MOST_NAMES;
 use super::{PlaceKind, decode};
 
 /// Calls whose echoes are remembered.
@@ -21,12 +22,19 @@ impl Engine {
     /// Notes what a call sends, before it is forwarded.
     ///
     /// What was untraced then and comes back in the result of the same call is an echo: that record makes it
-    /// neither tainted nor trusted. Unless the call was vouched for, its values are planted at the upstream.
+    /// neither tainted nor trusted. A phrase that was traced stays so by its earlier places. Unless the call was vouched for, its values are planted at the upstream.
     pub fn sent(&mut self, sent: &Sent<'_>) {
         let upstream = self.name(sent.upstream);
         let mut prints = BTreeSet::new();
         let mut phrases = BTreeSet::new();
-        for text in leaves(sent.arguments) {
+        for (text, is_name) in leaves(sent.arguments) {
+            // Argument names repeat in every call; what the first one planted is planted.
+            if is_name
+                && sent.vouched == Vouched::No
+                && !self.is_new_name(mixed(upstream, self.word_print(text)))
+            {
+                continue;
+            }
             let plants = sent.vouched == Vouched::No && !self.is_own(text);
             for (class, print) in self.prints_of(text) {
                 if !self.is_untrusted(class, print) {
@@ -36,14 +44,14 @@ impl Engine {
                     self.plant(mixed(upstream, print));
                 }
             }
+            // Whether a phrase was traced before is not asked: then its earlier places stand, and count.
             if text.len() <= 512 {
                 let words = words_of(text);
-                if words.len() > 1 && self.phrase(&words, 1).is_empty() {
+                if words.len() > 1 {
                     phrases.insert(words.join(" "));
                 }
             }
-            let normal = grams::normal(text);
-            for (_, hash) in grams::samples(&normal, self.gram_key()) {
+            for (_, hash) in grams::samples_of(text, self.gram_key()) {
                 if self.sent_grams.len() < MOST_PLANTED {
                     self.sent_grams.insert(mixed(upstream, hash));
                 }
@@ -53,6 +61,15 @@ impl Engine {
         while self.echoes.len() > MOST_CALLS {
             self.echoes.pop_first();
         }
+    }
+
+    /// Whether a name was not sent before, as far as memory allows.
+    fn is_new_name(&mut self, print: u64) -> bool {
+        let is_new = !self.names_sent.contains(print);
+        if is_new && self.names_sent.bytes() < MOST_NAMES {
+            self.names_sent.insert(print);
+        }
+        is_new
     }
 
     fn plant(&mut self, print: u64) {
@@ -121,6 +138,11 @@ impl Engine {
         }
     }
 
+    /// Whether anything in a text was sent, untraced, in the call that is being answered.
+    pub(crate) fn echoes_part(&self, echo: &BTreeSet<u64>, text: &str) -> bool {
+        !echo.is_empty() && self.prints_of(text).iter().any(|(_, print)| echo.contains(print))
+    }
+
     pub(crate) fn gram_key(&self) -> u64 {
         self.word_print("samples")
     }
@@ -130,17 +152,17 @@ pub(crate) fn mixed(upstream: u32, print: u64) -> u64 {
     (print ^ u64::from(upstream).wrapping_mul(0x9e37_79b9_7f4a_7c15)).rotate_left(23)
 }
 
-/// All strings and keys of the arguments.
-pub(crate) fn leaves(arguments: &Value) -> Vec<&str> {
+/// All strings of the arguments, and with `true` the names of their members.
+pub(crate) fn leaves(arguments: &Value) -> Vec<(&str, bool)> {
     let mut found = Vec::new();
     let mut open = vec![arguments];
     while let Some(value) = open.pop() {
         match value {
-            Value::String(text) => found.push(text.as_str()),
+            Value::String(text) => found.push((text.as_str(), false)),
             Value::Array(items) => open.extend(items),
             Value::Object(members) => {
-                for (key, member) in members {
-                    found.push(key.as_str());
+                for (name, member) in members {
+                    found.push((name.as_str(), true));
                     open.push(member);
                 }
             }

@@ -22,7 +22,7 @@ use super::{Decoding, Kind, PlaceKind};
 const DEEPEST_TEXT: usize = 3;
 
 /// Bytes of member names that are remembered as seen.
-const MOST_NAMES: usize = 1 << 18;
+pub(crate) const MOST_NAMES: usize = 1 << 18;
 
 /// Where a leaf stands and what is known of it.
 #[derive(Clone)]
@@ -116,12 +116,13 @@ impl Engine {
     fn is_known_name(&mut self, frame: &Frame<'_>, name: &str) -> bool {
         let plain =
             name.len() <= 64 && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"_- ".contains(&b));
-        if !plain || !frame.echo.is_empty() {
+        if !plain {
             return false;
         }
         let print = self.word_print(name).rotate_left(u32::from(frame.record.pointed) + 1);
         let known = self.names_seen.contains(print);
-        if !known && self.names_seen.bytes() < MOST_NAMES {
+        // What this message echoes is not noted, so it is not remembered as noted.
+        if !known && !self.echoes_part(&frame.echo, name) && self.names_seen.bytes() < MOST_NAMES {
             self.names_seen.insert(print);
         }
         known

@@ -15,6 +15,7 @@ use tokio::sync::oneshot;
 
 use super::file::{Appended, AuditFile};
 use super::head::{Head, HeadFile};
+use crate::actors::soon::Soon;
 
 /// How often a held lock is tried again, and for how long.
 const RETRY: Duration = Duration::from_millis(2);
@@ -107,19 +108,19 @@ impl AuditActor {
     }
 
     /// Appends, trying again while another process holds the lock.
-    fn append(&mut self, open: Vec<String>, tries: u32) -> ResponseActFuture<Self, Result<(), AuditError>> {
+    fn append(&mut self, open: Vec<String>, tries: u32) -> Soon<Self, Result<(), AuditError>> {
         match self.file.append_all(&open) {
             Ok(Appended::Done) => {
                 self.dirty = true;
-                Box::pin(fut::ready(Ok(())))
+                Soon::Now(Ok(()))
             }
-            Ok(Appended::Locked) if tries < RETRIES => Box::pin(
+            Ok(Appended::Locked) if tries < RETRIES => Soon::Later(Box::pin(
                 tokio::time::sleep(RETRY)
                     .into_actor(self)
-                    .then(move |(), actor, _| actor.append(open, tries + 1)),
-            ),
-            Ok(Appended::Locked) => Box::pin(fut::ready(Err(AuditError::Locked))),
-            Err(error) => Box::pin(fut::ready(Err(error.into()))),
+                    .then(move |(), actor, _| actor.append(open, tries + 1).later()),
+            )),
+            Ok(Appended::Locked) => Soon::Now(Err(AuditError::Locked)),
+            Err(error) => Soon::Now(Err(error.into())),
         }
     }
 
@@ -130,7 +131,8 @@ impl AuditActor {
             return;
         }
         let count = held.len();
-        ctx.spawn(self.append(held, 0).map(move |written, _, _| report(count, &written)));
+        let written = self.append(held, 0).later();
+        ctx.spawn(written.map(move |written, _, _| report(count, &written)));
     }
 }
 
@@ -201,23 +203,21 @@ impl Actor for AuditActor {
 }
 
 impl Handler<AppendVerdict> for AuditActor {
-    type Result = ResponseActFuture<Self, Result<(), AuditError>>;
+    type Result = Soon<Self, Result<(), AuditError>>;
 
     fn handle(&mut self, msg: AppendVerdict, _: &mut Self::Context) -> Self::Result {
         let held = self.held.len();
         let mut lines = std::mem::take(&mut self.held);
         lines.push(msg.open);
-        let appended = self.append(lines, 0).map(move |written, _, _| {
+        let appended = self.append(lines, 0).inspect(move |written| {
             if held > 0 {
-                report(held, &written);
+                report(held, written);
             }
-            written
         });
-        let appended: ResponseActFuture<Self, Result<(), AuditError>> = Box::pin(appended);
         if msg.flush == Flush::Later {
             return appended;
         }
-        Box::pin(appended.then(|result, actor, _| {
+        Soon::Later(Box::pin(appended.later().then(|result, actor, _| {
             let (reply, flushed) = oneshot::channel();
             let request = Request { waiting: Some(reply), head: actor.file.head() };
             let asked = result.is_ok() && actor.flusher.send(request).is_ok();
@@ -229,7 +229,7 @@ impl Handler<AppendVerdict> for AuditActor {
                 flushed.await.map_err(|_| AuditError::NoFlusher)?.map_err(AuditError::Io)
             }
             .into_actor(actor)
-        }))
+        })))
     }
 }
 

@@ -16,7 +16,8 @@ use crate::actors::messages::{
     RecordRefusal, SessionId, Ticket,
 };
 use crate::actors::pins::{Compared, Pins, drift_notice, state_key};
-use crate::actors::taint::{NoteSent, NoteShown, TraceCall};
+use crate::actors::soon::Soon;
+use crate::actors::taint::{Backlog, NoteSent, NoteShown, TraceCall};
 use crate::clock;
 use crate::mcp::Tool;
 use crate::policy::{
@@ -46,6 +47,8 @@ pub struct Shared {
     pub sent: Recipient<NoteSent>,
     /// What is shown.
     pub shown: Recipient<NoteShown>,
+    /// What of it waits to be indexed.
+    pub backlog: Backlog,
     /// Verdicts for the audit log.
     pub verdict: Recipient<AppendVerdict>,
     /// Outcomes for the audit log.
@@ -188,61 +191,88 @@ impl Handler<JudgeCall> for GateActor {
 }
 
 impl Handler<RecordOutput> for GateActor {
-    type Result = ResponseFuture<()>;
+    type Result = Soon<Self, ()>;
 
+    /// ORDER: recorded before seen. A note in the mailbox of the index is recorded, since every later
+    /// question stands behind it; it is waited for only where there is too much to index.
     fn handle(&mut self, msg: RecordOutput, _: &mut Self::Context) -> Self::Result {
-        let core = Rc::clone(&self.core);
+        let core = &self.core;
         let forwarded = core.tickets.borrow_mut().remove(&msg.ticket.0);
-        Box::pin(async move { record(&core, msg, forwarded).await })
+        let ended = core.ended(&msg);
+        if core.shared.outcome.try_send(AppendOutcome { open: ended }).is_err() {
+            tracing::error!("an outcome could not be recorded in the audit log");
+        }
+        let Some(shown) = shown(msg, forwarded) else { return Soon::Now(()) };
+        if core.shared.backlog.is_full() {
+            let core = Rc::clone(core);
+            return Soon::Later(Box::pin(async move { core.note(shown).await }.into_actor(self)));
+        }
+        if core.shared.shown.try_send(shown).is_err() {
+            tracing::error!("{INDEX_GONE}");
+        }
+        Soon::Now(())
     }
 }
 
-async fn record(core: &Rc<Core>, msg: RecordOutput, forwarded: Option<Forwarded>) {
-    let (name, payload, source) = match &msg.outcome {
-        CallOutcome::Result(bytes) => ("result", Some(bytes.clone()), Source::Result),
-        CallOutcome::Error(bytes) => ("error", Some(bytes.clone()), Source::Error),
-        CallOutcome::Cancelled => ("cancelled", None, Source::Result),
-        CallOutcome::Lost(_) => ("lost", None, Source::Result),
-    };
-    let received = payload.as_ref().map_or(0, bytes::Bytes::len);
-    if let Some(message) = payload {
-        let creates = forwarded.as_ref().map_or(Creates::No, |forwarded| forwarded.creates);
-        let granted = forwarded.as_ref().map_or(Vouched::No, |forwarded| forwarded.granted);
-        let none = || Arc::from(Vec::new());
-        let own_data = forwarded.as_ref().map_or_else(none, |forwarded| Arc::clone(&forwarded.own_data));
-        let shown = NoteShown {
-            upstream: Arc::clone(&msg.tool.upstream),
-            tool: Some(Arc::clone(&msg.tool.name)),
-            call: msg.call.0,
-            source,
-            message,
-            own_data,
-            arguments: forwarded.map(|forwarded| forwarded.arguments),
-            creates,
-            granted,
-        };
-        // A result that the index did not take is lost to it: from now on nothing can be traced, and
-        // every sink is refused.
-        if !matches!(core.shared.shown.send(shown).await, Ok(Ok(()))) {
-            tracing::error!("the provenance index is gone: calls that need it are refused");
+/// A result that the index did not take is lost to it: from now on nothing can be traced, and every
+/// call is refused.
+const INDEX_GONE: &str = "the provenance index is gone: calls that need it are refused";
+
+impl Core {
+    /// Notes what an upstream shows, and waits until there is room for it.
+    async fn note(&self, shown: NoteShown) {
+        if self.shared.shown.send(shown).await.is_err() {
+            tracing::error!("{INDEX_GONE}");
         }
     }
-    let session = core.session_name(msg.session);
-    let line = OutcomeRecord {
-        kind: "outcome",
-        ts: clock::unix_millis(),
-        session: &session,
-        call: msg.call.0,
-        upstream: &msg.tool.upstream,
-        tool: &msg.tool.name,
-        outcome: name,
-        latency_ms: u64::try_from(msg.latency.as_millis()).unwrap_or(u64::MAX),
-        sent: msg.sent,
-        received,
-    };
-    if !matches!(core.shared.outcome.send(AppendOutcome { open: line.open() }).await, Ok(Ok(()))) {
-        tracing::error!("an outcome could not be recorded in the audit log");
+
+    /// The audit log's line of how a call ended.
+    fn ended(&self, msg: &RecordOutput) -> String {
+        let (outcome, received) = match &msg.outcome {
+            CallOutcome::Result(raw) => ("result", raw.len()),
+            CallOutcome::Error(raw) => ("error", raw.len()),
+            CallOutcome::Cancelled => ("cancelled", 0),
+            CallOutcome::Lost(_) => ("lost", 0),
+        };
+        let session = self.session_name(msg.session);
+        let line = OutcomeRecord {
+            kind: "outcome",
+            ts: clock::unix_millis(),
+            session: &session,
+            call: msg.call.0,
+            upstream: &msg.tool.upstream,
+            tool: &msg.tool.name,
+            outcome,
+            latency_ms: u64::try_from(msg.latency.as_millis()).unwrap_or(u64::MAX),
+            sent: msg.sent,
+            received,
+        };
+        line.open()
     }
+}
+
+/// What the client is about to see of a call, where it sees anything of the upstream's.
+fn shown(msg: RecordOutput, forwarded: Option<Forwarded>) -> Option<NoteShown> {
+    let (message, source) = match msg.outcome {
+        CallOutcome::Result(raw) => (raw, Source::Result),
+        CallOutcome::Error(raw) => (raw, Source::Error),
+        CallOutcome::Cancelled | CallOutcome::Lost(_) => return None,
+    };
+    let (arguments, own_data, creates, granted) = match forwarded {
+        Some(call) => (Some(call.arguments), call.own_data, call.creates, call.granted),
+        None => (None, Arc::from(Vec::new()), Creates::No, Vouched::No),
+    };
+    Some(NoteShown {
+        upstream: Arc::clone(&msg.tool.upstream),
+        tool: Some(Arc::clone(&msg.tool.name)),
+        call: msg.call.0,
+        source,
+        message,
+        own_data,
+        arguments,
+        creates,
+        granted,
+    })
 }
 
 impl Handler<RecordRefusal> for GateActor {
@@ -343,9 +373,7 @@ impl Handler<RecordNotice> for GateActor {
                 creates: Creates::No,
                 granted: Vouched::No,
             };
-            if !matches!(core.shared.shown.send(shown).await, Ok(Ok(()))) {
-                tracing::error!("the provenance index is gone: calls that need it are refused");
-            }
+            core.note(shown).await;
         })
     }
 }
@@ -373,9 +401,7 @@ impl Handler<RecordListing> for GateActor {
                     creates: Creates::No,
                     granted: Vouched::No,
                 };
-                if !matches!(core.shared.shown.send(shown).await, Ok(Ok(()))) {
-                    tracing::error!("the provenance index is gone: calls that need it are refused");
-                }
+                core.note(shown).await;
             }
             admission
         })

@@ -8,7 +8,8 @@ use crate::actors::approval::{Found, Lookup};
 use crate::actors::budget::Reserve;
 use crate::actors::taint::TraceCall;
 use crate::policy::{
-    Answered, Answers, Around, BudgetState, ConstraintFinding, Facts, Inquiry, PinState, Traced,
+    Answered, Answers, Around, BudgetState, ConstraintFinding, Facts, Inquiry, Outcome, PinState, Traced,
+    decide,
 };
 
 use super::actor::Core;
@@ -58,6 +59,14 @@ pub(super) async fn gather(core: &Rc<Core>, call: &Call, known: &Known, budget: 
         .unwrap_or_default();
     let keys =
         traced.as_ref().map(|traced| inquiry.grant_keys(upstream, traced, &destinations)).unwrap_or_default();
+    let answers = Answers { pin: PinState::Known, budget, constraints, traced };
+    // What needs no answer of a human is not held up by looking for one: answers change what is asked or
+    // denied, never what is allowed.
+    let mut facts = inquiry.facts(&known.policy, destinations.clone(), answers.clone(), &[], None);
+    facts.unavailable = unavailable;
+    if core.shared.lookup.connected() && decide(&facts).outcome == Outcome::Allow {
+        return Gathered { facts, inquiry };
+    }
     let lookup =
         Lookup { session: call.msg.session.0, effect: inquiry.effect, keys, digest: call.digest.clone() };
     let found = core.shared.lookup.send(lookup).await.unwrap_or_else(|_| {
@@ -66,7 +75,6 @@ pub(super) async fn gather(core: &Rc<Core>, call: &Call, known: &Known, budget: 
     });
     let answered: Vec<Answered> =
         found.entries.into_iter().map(|(grant, refused)| Answered { grant, refused }).collect();
-    let answers = Answers { pin: PinState::Known, budget, constraints, traced };
     let mut facts = inquiry.facts(&known.policy, destinations, answers, &answered, found.call_refused);
     facts.unavailable = unavailable;
     Gathered { facts, inquiry }

@@ -13,9 +13,9 @@ use crate::actors::taint::NoteSent;
 use crate::clock;
 use crate::policy::{
     AskedAbout, Contract, Creates, Facts, Finding, Outcome, PinState, Reason, Subject, Unasked, Verdict,
-    asked_about, decide, question, refusal,
+    asked_about, decide, question, refusal, vouched,
 };
-use crate::provenance::{Standing, Vouched, extract};
+use crate::provenance::Vouched;
 
 use super::actor::{Core, Forwarded};
 use super::call::Call;
@@ -162,7 +162,7 @@ async fn conclude(core: &Rc<Core>, call: &Call, known: Option<&Arc<Known>>, sett
         return unavailable("audit");
     }
     let (Some(known), Some(facts)) = (known, settled.facts) else { return unavailable("gate") };
-    if !note_sent(core, call, &facts, settled.grant.is_some()).await {
+    if !note_sent(core, call, &facts, settled.grant.is_some()) {
         return unavailable("taint");
     }
     core.count_links(&facts);
@@ -175,22 +175,19 @@ async fn conclude(core: &Rc<Core>, call: &Call, known: Option<&Arc<Known>>, sett
     Judgement::Forward { ticket }
 }
 
-/// Tells the history what is sent. Reads are told with their result, because only an echo matters then.
-async fn note_sent(core: &Rc<Core>, call: &Call, facts: &Facts, granted: bool) -> bool {
-    // What is written beside the destinations was seen by nobody: only a call that holds nothing else
-    // shaped like one is vouched for.
-    let stood = |text: &str| facts.destinations.iter().any(|facts| facts.destination.text == text);
-    let others = extract(&call.arguments, &|_| Standing::Undeclared).destinations;
-    let all = (granted || facts.all_vouched()) && others.iter().all(|other| stood(&other.text));
-    let vouched = if all { Vouched::Yes } else { Vouched::No };
+/// Tells the history what is sent.
+///
+/// ORDER: it need not be waited for, because the result of the call and every later question stand behind
+/// it in the same mailbox.
+fn note_sent(core: &Core, call: &Call, facts: &Facts, granted: bool) -> bool {
     let sent = NoteSent {
         upstream: Arc::clone(&call.msg.tool.upstream),
         tool: Arc::clone(&call.msg.tool.name),
         call: call.msg.call.0,
         arguments: Arc::clone(&call.arguments),
-        vouched,
+        vouched: vouched(facts, &call.arguments, granted),
     };
-    matches!(core.shared.sent.send(sent).await, Ok(Ok(())))
+    core.shared.sent.try_send(sent).is_ok()
 }
 
 fn unavailable(part: &'static str) -> Judgement {
