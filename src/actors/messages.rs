@@ -14,7 +14,7 @@ use std::time::Duration;
 use actix::{Message, Recipient};
 use bytes::Bytes;
 
-use crate::mcp::Tool;
+use crate::mcp::{Method, Tool};
 
 /// A client session, unique within the process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -49,7 +49,8 @@ pub enum Patience {
     Long,
 }
 
-/// May this call be forwarded? Answered once for each `tools/call` whose tool is in the catalogue.
+/// May this request be forwarded? Answered once for each `tools/call` whose tool is in the catalogue, and
+/// for each other request that goes on to an upstream.
 #[derive(Debug, Clone)]
 pub struct JudgeCall {
     /// The session that calls.
@@ -58,9 +59,13 @@ pub struct JudgeCall {
     pub call: CallNumber,
     /// `clientInfo.name` as the client gave it: hostile text, escape before showing.
     pub client: Arc<str>,
-    /// The tool, with its upstream and its entry exactly as the upstream listed it.
+    /// What is asked.
+    pub method: Method,
+    /// The tool, with its upstream and its entry exactly as the upstream listed it; for any other
+    /// request what stands for it, with the upstream.
     pub tool: Arc<Tool>,
-    /// `params.arguments` as raw JSON of any form; `None` when absent. Holds no duplicate keys.
+    /// What is judged, as raw JSON of any form: `params.arguments` of a tool, the params without `_meta`
+    /// of any other request; `None` when absent. Holds no duplicate keys.
     pub arguments: Option<Bytes>,
     /// Who can put a question to the human; `None` when the client did not declare form elicitation.
     pub asker: Option<Recipient<Elicit>>,

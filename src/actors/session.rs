@@ -176,6 +176,7 @@ impl SessionActor {
             session: self.id,
             call: CallNumber(call),
             client: self.session.client().clone(),
+            method: forward.method,
             tool: forward.tool.clone(),
             arguments,
             asker: self.session.can_ask().then(|| me.clone().recipient()),

@@ -21,6 +21,9 @@ pub(crate) const INVALID_PARAMS: i32 = -32602;
 /// JSON-RPC: a fault on the answering side.
 pub(crate) const INTERNAL_ERROR: i32 = -32603;
 
+/// Of ours: a request that is no tool call is refused by policy.
+pub(crate) const REFUSED: i32 = -32010;
+
 /// A request id as its sender wrote it; compared by value, echoed byte for byte.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Id(Bytes);

@@ -20,6 +20,7 @@ use super::envelope::{self, Body, Id, Incoming, Junk, Sender};
 use super::export;
 use super::framing::{Frame, Skim};
 use super::listing::{Ended, Pace, Walk};
+use super::method::Method;
 use super::scan::{self, Span};
 
 /// The revision offered to upstreams.
@@ -27,15 +28,17 @@ pub const LATEST: &str = "2025-11-25";
 /// All revisions of the handshake era, oldest first.
 pub const REVISIONS: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", LATEST];
 
-/// A call on its way to an upstream: the client's raw params and where in them Bouncer writes.
+/// A request on its way to an upstream: the client's raw params and where in them Bouncer writes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Forward {
-    /// The tool as it was judged.
+    /// What is asked.
+    pub method: Method,
+    /// The tool as it was judged; for what is no tool, what stands for it.
     pub tool: Arc<Tool>,
     /// The raw `params` of the client.
     pub params: Bytes,
-    /// The value of `name` in them.
-    pub name: Span,
+    /// Values in them that are replaced: a name by the upstream's own.
+    pub edits: Vec<(Span, Bytes)>,
     /// The value of `_meta.progressToken` in them, if there is one.
     pub token: Option<Span>,
 }
@@ -426,24 +429,24 @@ impl Link {
             .tools
             .get(&call.tool.name)
             .is_some_and(|tool| Arc::ptr_eq(tool, &call.tool) || tool.listed == call.tool.listed);
-        if !is_same {
+        if call.method == Method::CallTool && !is_same {
             let why = "The server changed this tool while the call was on its way, so it was not sent. \
                        List the tools again before calling it."
                 .to_owned();
             out.push(Command::Done(id, Outcome::Lost(why)));
             return;
         }
-        let name = serde_json::Value::from(&*call.tool.name).to_string();
         let number = id.to_string();
-        let mut edits = vec![(call.name.clone(), name.as_bytes())];
+        let mut edits: Vec<(Span, &[u8])> =
+            call.edits.iter().map(|(span, value)| (span.clone(), &value[..])).collect();
         if let Some(token) = &call.token {
             edits.push((token.clone(), number.as_bytes()));
-            edits.sort_by_key(|(span, _)| span.start);
         }
-        let mut params = Vec::with_capacity(call.params.len() + name.len());
+        edits.sort_by_key(|(span, _)| span.start);
+        let mut params = Vec::with_capacity(call.params.len() + 64);
         scan::splice(&call.params, &edits, &mut params);
         self.in_flight.insert(id);
-        out.push(Command::Write(envelope::request(id, "tools/call", &params)));
+        out.push(Command::Write(envelope::request(id, call.method.name(), &params)));
     }
 
     fn cancel(&mut self, id: u64, reason: Option<&[u8]>, out: &mut Vec<Command>) {

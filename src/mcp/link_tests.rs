@@ -41,7 +41,8 @@ impl Upstream {
             let inner = scan::member(&params[meta.clone()], "progressToken")?;
             Some(meta.start + inner.start..meta.start + inner.end)
         });
-        let call = Forward { tool, name: scan::member(&params, "name").unwrap(), token, params };
+        let edits = vec![(scan::member(&params, "name").unwrap(), Bytes::from_static(b"\"t\""))];
+        let call = Forward { method: Method::CallTool, tool, edits, token, params };
         self.event(Event::Call(id, call))
     }
 }

@@ -6,6 +6,7 @@ mod export;
 mod framing;
 mod link;
 mod listing;
+mod method;
 mod names;
 mod requests;
 mod scan;
@@ -18,6 +19,7 @@ pub use link::{
     Command as LinkCommand, Event as LinkEvent, Forward, LATEST, Link, Listed, Outcome, REVISIONS, Terms,
     Timer as LinkTimer,
 };
+pub use method::{Method, RefusalForm};
 pub use names::{NAME_LIMIT, exported as exported_name};
 pub use scan::Span;
 pub use session::{

@@ -18,6 +18,7 @@ use super::catalog::{Catalog, Resolved, Shows, Standing};
 use super::envelope::{self, Body, Id, Incoming, Junk, Sender};
 use super::framing::{Frame, Skim};
 use super::link::Forward;
+use super::method::{Method, RefusalForm};
 use super::requests::{self, Greeting, ToolCall};
 use super::scan::{self, Span};
 
@@ -91,13 +92,13 @@ pub enum Timer {
 pub enum Command {
     /// Write this line to the client.
     Send(Bytes),
-    /// Have this call judged, forwarded and recorded; [`Event::Finished`] follows.
+    /// Have this request judged, forwarded and recorded; [`Event::Finished`] follows.
     Call {
         /// The session's number of the call.
         call: u64,
         /// What is forwarded if it may be.
         forward: Forward,
-        /// The raw `arguments`.
+        /// What is judged: the raw `arguments` of a tool, the params of any other request.
         arguments: Option<Bytes>,
         /// Whether the tool is shown, or held back and only judged.
         offer: Offer,
@@ -137,6 +138,7 @@ enum Pending {
 #[derive(Debug)]
 struct Call {
     id: Id,
+    method: Method,
     token: Option<Bytes>,
     beats: u32,
 }
@@ -329,13 +331,32 @@ impl Session {
                 );
             }
         };
+        let name = Value::from(&*tool.name).to_string().into();
+        let forward = Forward {
+            method: Method::CallTool,
+            tool,
+            params: call.params,
+            edits: vec![(call.name, name)],
+            token: call.token,
+        };
+        self.forward(id, forward, call.arguments, offer, out);
+    }
+
+    /// Numbers a request and hands it on to be judged, forwarded and recorded.
+    fn forward(
+        &mut self,
+        id: Id,
+        forward: Forward,
+        arguments: Option<Bytes>,
+        offer: Offer,
+        out: &mut Vec<Command>,
+    ) {
         self.next_call += 1;
         let number = self.next_call;
-        let token = call.token.as_ref().map(|token| call.params.slice(token.clone()));
+        let token = forward.token.as_ref().map(|token| forward.params.slice(token.clone()));
         self.pending.insert(id.key(), (id.clone(), Pending::Call(number)));
-        self.calls.insert(number, Call { id, token, beats: 0 });
-        let forward = Forward { tool, params: call.params, name: call.name, token: call.token };
-        out.push(Command::Call { call: number, forward, arguments: call.arguments, offer });
+        self.calls.insert(number, Call { id, method: forward.method, token, beats: 0 });
+        out.push(Command::Call { call: number, forward, arguments, offer });
     }
 
     fn list(&mut self, id: Id, params: Option<&[u8]>, out: &mut Vec<Command>) {
@@ -386,7 +407,10 @@ impl Session {
         out.push(Command::Send(match reply {
             Reply::Result(raw) => envelope::result(&call.id, &raw),
             Reply::Error(raw) => envelope::raw_error(&call.id, &raw),
-            Reply::Refused(text) => envelope::refusal(&call.id, &text),
+            Reply::Refused(text) => match call.method.refusal() {
+                RefusalForm::ToolResult => envelope::refusal(&call.id, &text),
+                RefusalForm::Error => envelope::error(&call.id, envelope::REFUSED, &text),
+            },
             Reply::Broken(why) => envelope::error(&call.id, envelope::INTERNAL_ERROR, &why),
         }));
     }
