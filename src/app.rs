@@ -21,10 +21,11 @@ use tracing::warn;
 
 use crate::actors::session::{Flush, SessionActor, Setting as SessionSetting};
 use crate::actors::upstream::{Setting as UpstreamSetting, Stop, UpstreamActor};
-use crate::actors::{Gate, SessionId};
+use crate::actors::{CallNumber, Gate, RecordNotice, SessionId};
 use crate::config::{Config, InheritEnv, UpstreamConfig, log_file, log_folder};
 use crate::mcp::{Catalog, Terms};
 use crate::policy::Policy;
+use crate::provenance::Source;
 use crate::transport::{Guardian, Inherit, Launch, stdin, stdout};
 
 pub use gate::{guard, working_folder};
@@ -134,11 +135,22 @@ async fn serve(settings: Settings, policy: Policy) -> Result<(), Fault> {
         shelves.push((name.clone(), setting.terms.prefix.clone()));
         upstreams.insert(name, UpstreamActor::new(setting).start());
     }
+    for (upstream, text) in &running.advertised.instructions {
+        // ORDER: recorded before seen.
+        let notice = RecordNotice {
+            upstream: upstream.clone(),
+            call: CallNumber(0),
+            source: Source::Instructions,
+            message: serde_json::Value::from(text.as_str()).to_string().into(),
+        };
+        let _ = gate.notice.send(notice).await;
+    }
     let (left, has_left) = oneshot::channel();
     let setting = SessionSetting {
         session: SessionId(1),
         upstreams: upstreams.iter().map(|(name, upstream)| (name.clone(), upstream.into())).collect(),
         catalog: Catalog::new(shelves),
+        advertised: running.advertised.clone(),
         list_wait: settings.config.list_wait,
         max_message,
         gate,

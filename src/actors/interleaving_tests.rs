@@ -25,14 +25,15 @@ use super::approval::{ApprovalActor, UserIsThere};
 use super::audit::AuditActor;
 use super::budget::BudgetActor;
 use super::gate::{GateActor, Settings, Shared, UpstreamFacts};
+use super::last_run::LastRun;
 use super::messages::{Answer, CallNumber, Elicit, Gate, JudgeCall, Judgement, RecordListing, SessionId};
 use super::pins::Pins;
 use super::session::{SessionActor, Setting};
 use super::taint::{NotePrompt, TaintActor};
-use super::upstream::{Call, Cancel, Port, UpstreamChanged, Watch};
+use super::upstream::{Call, Cancel, Listen, Port, SetLevel, UpstreamChanged, Watch};
 use crate::mcp::{
-    Catalog, Frame, Link, LinkCommand as Command, LinkEvent as Event, LinkTimer, Listing, Outcome, Standing,
-    Terms,
+    Advertised, Capabilities, Catalog, Frame, Link, LinkCommand as Command, LinkEvent as Event, LinkTimer,
+    Listing, Outcome, Standing, Terms,
 };
 use crate::policy::{
     Allowance, Cells, Guard, Outcome as Verdict, PinMode, Policy, Provenance, Rule, RuleSet, UpstreamIdentity,
@@ -336,6 +337,7 @@ impl Puppet {
                         tools: listed.tools.clone(),
                         instructions: listed.instructions,
                         server_info: listed.server_info,
+                        capabilities: listed.capabilities.clone(),
                     };
                     let admission = self.gate.listing.send(record).into_actor(self);
                     ctx.spawn(admission.map(move |admission, this, _| {
@@ -431,6 +433,18 @@ impl Handler<Watch> for Puppet {
     }
 }
 
+impl Handler<Listen> for Puppet {
+    type Result = ();
+
+    fn handle(&mut self, _: Listen, _: &mut Self::Context) {}
+}
+
+impl Handler<SetLevel> for Puppet {
+    type Result = ();
+
+    fn handle(&mut self, _: SetLevel, _: &mut Self::Context) {}
+}
+
 impl Handler<Held> for Puppet {
     type Result = usize;
 
@@ -503,6 +517,7 @@ fn settings(folder: &Path) -> Settings {
     Settings {
         policy: policy(),
         pins: Pins::new(folder, PinMode::Off),
+        last_run: LastRun::read(folder),
         guard: Guard::default(),
         upstreams: BTreeMap::from([("a".into(), UpstreamFacts { identity, cwd: None })]),
         process: "test".to_owned(),
@@ -620,6 +635,8 @@ fn session(puppet: &Addr<Puppet>, gate: Gate) -> (Addr<SessionActor>, DuplexStre
         call: puppet.clone().recipient(),
         cancel: puppet.clone().recipient(),
         watch: puppet.clone().recipient(),
+        listen: puppet.clone().recipient(),
+        level: puppet.clone().recipient(),
     };
     let (ours, theirs) = tokio::io::duplex(1 << 20);
     let (reader, writer) = tokio::io::split(theirs);
@@ -628,6 +645,7 @@ fn session(puppet: &Addr<Puppet>, gate: Gate) -> (Addr<SessionActor>, DuplexStre
         session: SessionId(1),
         upstreams: BTreeMap::from([("a".into(), port)]),
         catalog: Catalog::new([("a".into(), "a".into())]),
+        advertised: Advertised { capabilities: Capabilities::all(), instructions: Vec::new() },
         list_wait: DEADLINE,
         max_message: 1 << 20,
         gate,

@@ -14,7 +14,8 @@ use std::time::Duration;
 use actix::{Message, Recipient};
 use bytes::Bytes;
 
-use crate::mcp::{Method, Tool};
+use crate::mcp::{Capabilities, Method, Tool};
+use crate::provenance::Source;
 
 /// A client session, unique within the process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -158,6 +159,8 @@ pub struct RecordListing {
     pub instructions: Option<String>,
     /// Raw `serverInfo` of the handshake: hostile text.
     pub server_info: Option<Bytes>,
+    /// What it declared.
+    pub capabilities: Capabilities,
 }
 
 /// The answer to [`RecordListing`].
@@ -237,15 +240,17 @@ impl Message for LateAnswer {
     type Result = ();
 }
 
-/// A message of an upstream that is about to be passed on while its call goes on: its text reaches the
-/// model as surely as a result does. Awaited before the client sees it.
+/// Text of an upstream that is about to be passed on and is no answer to a call: progress, log messages,
+/// lists. It reaches the model as surely as a result does. Awaited before the client sees it.
 #[derive(Debug, Clone)]
 pub struct RecordNotice {
     /// The upstream's configured name.
     pub upstream: Arc<str>,
-    /// The session's number of the call it is about.
+    /// The session's number of the call it is about; 0 where it is about none.
     pub call: CallNumber,
-    /// The raw params.
+    /// What it is.
+    pub source: Source,
+    /// The raw JSON.
     pub message: Bytes,
 }
 
@@ -266,6 +271,6 @@ pub struct Gate {
     pub listing: Recipient<RecordListing>,
     /// Admits them again.
     pub again: Recipient<AdmitAgain>,
-    /// Hears what is passed on while a call goes on.
+    /// Hears what else is passed on.
     pub notice: Recipient<RecordNotice>,
 }

@@ -13,6 +13,7 @@ mod holds;
 mod hook;
 #[cfg(test)]
 mod interleaving_tests;
+pub mod last_run;
 mod links;
 mod messages;
 pub mod pins;

@@ -22,11 +22,12 @@ use super::messages::{
     Answer, CallNumber, Elicit, Gate, JudgeCall, LateAnswer, Patience, RecordNotice, RecordRefusal, SessionId,
 };
 use super::pump::{Outlet, Pump, Pumped, Stream};
-use super::upstream::{Cancel, Port, Progress, UpstreamChanged, Watch, tell};
+use super::upstream::{Cancel, Heard, Listen, Port, Progress, SetLevel, UpstreamChanged, Watch, tell};
 use crate::mcp::{
-    Catalog, Forward, Frame, Lines, Offer, Reply, Said, Session, SessionCommand as Command,
+    Advertised, Catalog, Forward, Frame, Lines, Offer, Reply, Said, Session, SessionCommand as Command,
     SessionEvent as Event, SessionTimer as Timer,
 };
+use crate::provenance::Source;
 use crate::transport::{Reader, Writer};
 
 /// What a session is told once.
@@ -37,6 +38,8 @@ pub struct Setting {
     pub upstreams: BTreeMap<Arc<str>, Port>,
     /// Names and prefixes, in the order in which tools are listed.
     pub catalog: Catalog,
+    /// What `initialize` is answered with.
+    pub advertised: Advertised,
     /// How long lists wait for upstreams that are starting.
     pub list_wait: Duration,
     /// The longest message.
@@ -114,7 +117,7 @@ impl SessionActor {
         let lines = Lines::new(setting.max_message);
         Self {
             id: setting.session,
-            session: Session::new(setting.catalog, setting.list_wait),
+            session: Session::new(setting.catalog, setting.list_wait, setting.advertised),
             upstreams: setting.upstreams,
             gate: Rc::new(setting.gate),
             stream: Stream { reader, writer: Outlet::new(writer), lines },
@@ -147,6 +150,11 @@ impl SessionActor {
                 self.call(call, forward, arguments, offer, ctx);
             }
             Command::Cancel(call, reason) => self.cancel(call, reason),
+            Command::Level(level) => {
+                for upstream in self.upstreams.values() {
+                    tell(&upstream.level, SetLevel { session: self.id, level });
+                }
+            }
             Command::Answered(question, said) => self.answered(question, said),
             Command::Refused(name, why) => {
                 let client = self.session.client().clone();
@@ -271,6 +279,7 @@ impl Actor for SessionActor {
     fn started(&mut self, ctx: &mut Self::Context) {
         ctx.set_mailbox_capacity(MAILBOX);
         for upstream in self.upstreams.values() {
+            tell(&upstream.listen, Listen(ctx.address().recipient()));
             let request = upstream.watch.send(Watch(ctx.address().recipient()));
             actix::spawn(async move {
                 let _ = request.await;
@@ -318,12 +327,37 @@ impl Handler<Progress> for SessionActor {
         let notice = RecordNotice {
             upstream: open.upstream.clone(),
             call: message.call,
+            source: Source::Notification,
             message: message.params.clone(),
         };
         // ORDER: recorded before seen; what cannot be recorded is not shown.
         Box::pin(self.gate.notice.send(notice).into_actor(self).map(move |recorded, this, ctx| {
             if recorded.is_ok() {
                 this.event(Event::Progress(message.call.0, message.params, message.token), ctx);
+            }
+        }))
+    }
+}
+
+impl Handler<Heard> for SessionActor {
+    type Result = ResponseActFuture<Self, ()>;
+
+    fn handle(&mut self, message: Heard, _: &mut Self::Context) -> Self::Result {
+        // A client that does not read has no use for more of them.
+        if self.stream.writer.queued() > UNREAD {
+            return Box::pin(fut::ready(()));
+        }
+        let Heard { upstream, method, params } = message;
+        let notice = RecordNotice {
+            upstream: upstream.clone(),
+            call: CallNumber(0),
+            source: Source::Notification,
+            message: params.clone().unwrap_or_default(),
+        };
+        // ORDER: recorded before seen; what cannot be recorded is not shown.
+        Box::pin(self.gate.notice.send(notice).into_actor(self).map(move |recorded, this, ctx| {
+            if recorded.is_ok() {
+                this.event(Event::Heard(upstream, method, params), ctx);
             }
         }))
     }

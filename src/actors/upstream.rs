@@ -1,8 +1,8 @@
 //! One upstream: its process, its link, the calls that wait for it.
 //!
 //! The actor only translates between `mcp::Link` and the world: it starts processes, moves bytes, runs
-//! timers, and takes each listing to the gate before anyone hears of it. It may die alone; a mailbox
-//! error ends the calls that asked it.
+//! timers, and takes each listing to the gate before anyone hears of it (`upstream/lists.rs`). It may die
+//! alone; a mailbox error ends the calls that asked it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -13,17 +13,21 @@ use std::time::{Duration, Instant};
 
 use actix::prelude::*;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
-use tracing::{info, warn};
+use tracing::warn;
 
-use super::messages::{Admission, AdmitAgain, CallNumber, Gate, RecordListing, SessionId};
+use super::messages::{CallNumber, Gate, SessionId};
 use super::pump::{Outlet, Pump, Pumped, Stream};
 use crate::clock;
 use crate::mcp::{
-    Forward, Frame, Lines, Link, LinkCommand as Command, LinkEvent as Event, LinkTimer as Timer, Listed,
-    Listing, Outcome, Span, Standing, Terms, Tool,
+    Forward, Frame, Level, Lines, Link, LinkCommand as Command, LinkEvent as Event, LinkTimer as Timer,
+    Outcome, Span, Standing, Terms,
 };
 use crate::provenance::escaped;
 use crate::transport::{Child, ErrorLog, Guardian, Launch, spawn};
+
+mod lists;
+
+use lists::Shelf;
 
 /// Send this call, and answer with how it ended.
 pub struct Call {
@@ -80,6 +84,33 @@ pub struct UpstreamChanged {
 #[rtype(result = "()")]
 pub struct Watch(pub Recipient<UpstreamChanged>);
 
+/// A notification of an upstream that is about no call.
+#[derive(Debug, Message)]
+#[rtype(result = "()")]
+pub struct Heard {
+    /// The upstream's configured name.
+    pub upstream: Arc<str>,
+    /// Its method.
+    pub method: bytes::Bytes,
+    /// Its raw params.
+    pub params: Option<bytes::Bytes>,
+}
+
+/// Tell this recipient what the upstream tells its clients.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub struct Listen(pub Recipient<Heard>);
+
+/// A session wants log messages from this level on.
+#[derive(Debug, Clone, Copy, Message)]
+#[rtype(result = "()")]
+pub struct SetLevel {
+    /// Which.
+    pub session: SessionId,
+    /// The level.
+    pub level: Level,
+}
+
 /// End the process for good; answered when nothing of it is left.
 #[derive(Debug, Message)]
 #[rtype(result = "()")]
@@ -94,6 +125,10 @@ pub struct Port {
     pub cancel: Recipient<Cancel>,
     /// Tells how the upstream stands.
     pub watch: Recipient<Watch>,
+    /// Tells what the upstream tells.
+    pub listen: Recipient<Listen>,
+    /// Hears from which level on log messages are wanted.
+    pub level: Recipient<SetLevel>,
 }
 
 impl From<&Addr<UpstreamActor>> for Port {
@@ -102,6 +137,8 @@ impl From<&Addr<UpstreamActor>> for Port {
             call: upstream.clone().recipient(),
             cancel: upstream.clone().recipient(),
             watch: upstream.clone().recipient(),
+            listen: upstream.clone().recipient(),
+            level: upstream.clone().recipient(),
         }
     }
 }
@@ -157,6 +194,10 @@ pub struct UpstreamActor {
     origin: Instant,
     standing: Standing,
     watchers: Vec<Recipient<UpstreamChanged>>,
+    listeners: Vec<Recipient<Heard>>,
+    shelf: Shelf,
+    /// From which level on each session wants log messages.
+    levels: BTreeMap<SessionId, Level>,
     stream: Option<Stream>,
     /// Dropped to end the process.
     life: Option<oneshot::Sender<()>>,
@@ -172,16 +213,12 @@ pub struct UpstreamActor {
     /// What the operator should know of the last end, beside what the model is told.
     detail: String,
     notes: BTreeSet<String>,
-    /// Counts listings, so that an overtaken answer of the gate is dropped.
-    listing: u64,
     commands: Vec<Command>,
 }
 
 /// A start that takes longer than this no longer keeps others from starting.
 const START_SHARE: Duration = Duration::from_secs(10);
 const MAILBOX: usize = 4096;
-/// Between two looks at what a person may have accepted meanwhile; only while something is withheld.
-const LOOK_AGAIN: Duration = Duration::from_secs(1);
 /// Different notes of one upstream.
 const NOTES: usize = 100;
 /// Bytes that may wait for a server to read them.
@@ -197,6 +234,9 @@ impl UpstreamActor {
             origin: clock::instant(),
             standing: Standing::Starting,
             watchers: Vec::new(),
+            listeners: Vec::new(),
+            shelf: Shelf::default(),
+            levels: BTreeMap::new(),
             stream: None,
             life: None,
             generation: 0,
@@ -209,7 +249,6 @@ impl UpstreamActor {
             is_stopping: false,
             detail: String::new(),
             notes: BTreeSet::new(),
-            listing: 0,
             commands: Vec::new(),
         }
     }
@@ -249,6 +288,8 @@ impl UpstreamActor {
                 }
             }
             Command::Listed(listed) => self.listed(listed, ctx),
+            Command::Entries(list, entries) => self.entries(list, entries, ctx),
+            Command::Heard(method, params) => self.heard(&method, params.as_ref()),
             Command::Down(why) => self.down(&why),
             Command::Kill => self.leave(),
             Command::Open => self.ask_to_start(ctx),
@@ -288,73 +329,6 @@ impl UpstreamActor {
             warn!("upstream `{}` is not available: {why}{}", escaped(self.name(), 80), self.detail);
         }
         self.stand(standing);
-    }
-
-    fn listed(&mut self, listed: Listed, ctx: &mut Context<Self>) {
-        self.permit = None;
-        self.timers.remove(&Timer::Start);
-        self.listing += 1;
-        let listing = self.listing;
-        info!(upstream = %self.name(), tools = listed.tools.len(), "listed");
-        let record = RecordListing {
-            upstream: self.name().clone(),
-            tools: listed.tools.clone(),
-            instructions: listed.instructions,
-            server_info: listed.server_info,
-        };
-        // ORDER: the gate has seen a listing before any client does.
-        let admission = self.setting.gate.listing.send(record).into_actor(self);
-        ctx.spawn(admission.map(move |admission, this, ctx| {
-            if listing != this.listing {
-                return;
-            }
-            match admission {
-                Ok(admission) => {
-                    let tools =
-                        listed.tools.into_iter().filter(|tool| (this.setting.admits)(&tool.name)).collect();
-                    this.admitted(tools, admission, ctx);
-                }
-                // FAIL CLOSED: what could not be recorded is not shown.
-                Err(_) => this.stand(Standing::Down("its tools could not be recorded".to_owned())),
-            }
-        }));
-    }
-
-    /// Shows a listing as the gate admits it, and looks again while something of it is withheld.
-    fn admitted(&mut self, tools: Vec<Arc<Tool>>, admission: Admission, ctx: &mut Context<Self>) {
-        let Admission { withheld, reworded } = admission;
-        let before = |tool: &Arc<Tool>| {
-            let words = reworded.get(&tool.name)?;
-            Some((tool.name.clone(), Arc::new(tool.described_as(words))))
-        };
-        let reworded = tools.iter().filter_map(before).collect();
-        let listing = Arc::new(Listing { tools, withheld, reworded });
-        if !matches!(&self.standing, Standing::Ready(shown) if *shown == listing) {
-            self.stand(Standing::Ready(listing.clone()));
-        }
-        if !listing.withheld.is_empty() {
-            let number = self.listing;
-            ctx.run_later(LOOK_AGAIN, move |this, ctx| this.look_again(number, ctx));
-        }
-    }
-
-    /// Asks the gate what is withheld now, since a person may accept it at any time.
-    fn look_again(&mut self, number: u64, ctx: &mut Context<Self>) {
-        let Standing::Ready(listing) = &self.standing else { return };
-        if number != self.listing {
-            return;
-        }
-        let tools = listing.tools.clone();
-        let again = self.setting.gate.again.send(AdmitAgain { upstream: self.name().clone() });
-        ctx.spawn(again.into_actor(self).map(move |admission, this, ctx| {
-            // A gate that does not answer refuses every call: what was withheld stays so.
-            if let Ok(Some(admission)) = admission
-                && number == this.listing
-                && matches!(this.standing, Standing::Ready(_))
-            {
-                this.admitted(tools, admission, ctx);
-            }
-        }));
     }
 
     fn set_timer(&mut self, timer: Timer, after: Duration, ctx: &Context<Self>) {
@@ -568,6 +542,26 @@ impl Handler<Watch> for UpstreamActor {
     fn handle(&mut self, Watch(watcher): Watch, _: &mut Self::Context) {
         tell(&watcher, UpstreamChanged { upstream: self.name().clone(), standing: self.standing.clone() });
         self.watchers.push(watcher);
+    }
+}
+
+impl Handler<Listen> for UpstreamActor {
+    type Result = ();
+
+    fn handle(&mut self, Listen(listener): Listen, _: &mut Self::Context) {
+        self.listeners.push(listener);
+    }
+}
+
+impl Handler<SetLevel> for UpstreamActor {
+    type Result = ();
+
+    fn handle(&mut self, message: SetLevel, ctx: &mut Self::Context) {
+        self.levels.insert(message.session, message.level);
+        // Sessions share the process, so it is asked for what the most curious of them wants.
+        if let Some(level) = self.levels.values().min().copied() {
+            self.event(Event::Level(level), ctx);
+        }
     }
 }
 

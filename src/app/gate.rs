@@ -13,11 +13,13 @@ use crate::actors::approval::{ApprovalActor, UserIsThere};
 use crate::actors::audit::AuditActor;
 use crate::actors::budget::BudgetActor;
 use crate::actors::gate::{GateActor, Settings as GateSettings, Shared, UpstreamFacts};
+use crate::actors::last_run::LastRun;
 use crate::actors::pins::{Pins, state_key};
 use crate::actors::taint::{NotePrompt, TaintActor};
 use crate::actors::{Gate, GrantsFile, UserPrompt, relay_prompts};
 use crate::clock;
 use crate::config::UpstreamConfig;
+use crate::mcp::Advertised;
 use crate::policy::{Guard, Policy};
 use crate::provenance::Limits;
 use crate::transport::PromptSocket;
@@ -28,6 +30,8 @@ use super::{Fault, Settings};
 pub(super) struct Running {
     pub(super) gate: Gate,
     pub(super) approval: Addr<ApprovalActor>,
+    /// What `initialize` is answered with.
+    pub(super) advertised: Advertised,
     /// Dropped to take the socket away.
     _socket: Option<PromptSocket>,
 }
@@ -47,6 +51,10 @@ pub(super) fn start(settings: &Settings, policy: Policy) -> Result<Running, Faul
         config.upstreams.iter().map(|upstream| (upstream.name.as_str().into(), facts(upstream))).collect();
     let launches =
         upstreams.iter().map(|(name, facts)| (name.to_string(), state_key(&facts.identity))).collect();
+    let last_run = LastRun::read(&settings.state);
+    let keys: Vec<(&str, String)> =
+        upstreams.iter().map(|(name, facts)| (&**name, state_key(&facts.identity))).collect();
+    let advertised = last_run.advertised(&settings.state, config.pins, &keys);
     let approval = ApprovalActor::new(GrantsFile::of(&settings.state), launches).start();
     let socket = listen(&settings.state, &taint, &approval);
     let shared = Shared {
@@ -64,6 +72,7 @@ pub(super) fn start(settings: &Settings, policy: Policy) -> Result<Running, Faul
         GateSettings {
             policy,
             pins: Pins::new(&settings.state, config.pins),
+            last_run,
             guard: guard(settings),
             upstreams,
             process: format!("{:x}-{}", clock::unix_millis(), std::process::id()),
@@ -80,7 +89,7 @@ pub(super) fn start(settings: &Settings, policy: Policy) -> Result<Running, Faul
         again: gate.clone().recipient(),
         notice: gate.recipient(),
     };
-    Ok(Running { gate, approval, _socket: socket })
+    Ok(Running { gate, approval, advertised, _socket: socket })
 }
 
 /// What no call may change with these settings.

@@ -1,17 +1,27 @@
-//! The catalogue: which exported name stands for which tool of which upstream.
+//! The catalogue: what all upstreams listed, and which exported name stands for which tool of which.
 //!
 //! An entry keeps the tool exactly as its upstream listed it, for pins and policies, beside the copy
 //! that clients are shown. Names are resolved by table only, never by splitting; two tools that claim
-//! one name are both refused, so that no order of start decides who gets a call.
+//! one name are both refused, so that no order of start decides who gets a call. `routes.rs` does the same
+//! for resources and prompts.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use bytes::Bytes;
 
 use crate::provenance::escaped as escape;
 
+use super::capability::Capabilities;
+use super::entry::Entry;
+use super::listing::List;
+use super::method::Method;
+use super::page::Pages;
+use super::routes::{Found, Routes};
 use super::scan;
+
+/// Clashes that are told.
+const CLASHES: usize = 1_000;
 
 /// One tool of one upstream.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,7 +38,7 @@ pub struct Tool {
     pub shown: Bytes,
 }
 
-/// A whole listing of one upstream, as the gate admitted it.
+/// What one upstream listed, as the gate admitted it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Listing {
     /// The tools in the order listed, each name once.
@@ -38,6 +48,27 @@ pub struct Listing {
     /// Those of the withheld that clients which can ask see all the same, in the words of before: the
     /// first call asks about the new ones.
     pub reworded: BTreeMap<Arc<str>, Arc<Tool>>,
+    /// What it declared.
+    pub capabilities: Capabilities,
+    /// Its other lists, as far as they are known.
+    pub lists: BTreeMap<List, Arc<[Arc<Entry>]>>,
+}
+
+impl Listing {
+    /// Takes a list other than the tools in place of the earlier one.
+    pub fn set(&mut self, list: List, entries: Arc<[Arc<Entry>]>) {
+        self.lists.insert(list, entries);
+    }
+
+    /// The entries of such a list; none while it is not known.
+    pub fn entries(&self, list: List) -> &[Arc<Entry>] {
+        self.lists.get(&list).map(|entries| &**entries).unwrap_or_default()
+    }
+
+    /// Whether a list is known: it came, or is not offered.
+    fn knows(&self, list: List) -> bool {
+        list == List::Tools || !self.capabilities.has(list.capability()) || self.lists.contains_key(&list)
+    }
 }
 
 /// How an upstream stands. What it listed before stays listed while it is away.
@@ -84,7 +115,10 @@ enum Slot {
 pub struct Catalog {
     shelves: Vec<Shelf>,
     table: BTreeMap<Arc<str>, Slot>,
-    list: Bytes,
+    tools: Arc<Pages>,
+    routes: Routes,
+    /// Clashes that the operator was told of.
+    told: BTreeSet<String>,
     shows: Shows,
 }
 
@@ -99,6 +133,12 @@ pub enum Shows {
 }
 
 impl Tool {
+    /// What stands for a request that is no tool call: its method's name, and nothing listed.
+    pub fn standing_for(method: Method, upstream: Arc<str>) -> Self {
+        let name: Arc<str> = method.name().into();
+        Self { upstream, exported: name.clone(), name, listed: Bytes::new(), shown: Bytes::new() }
+    }
+
     /// The tool as it was described before: clients are shown these words in place of its own.
     #[must_use]
     pub fn described_as(&self, words: &str) -> Self {
@@ -119,7 +159,14 @@ impl Catalog {
             .into_iter()
             .map(|(name, prefix)| Shelf { name, prefix, standing: Standing::Starting, listing: None })
             .collect();
-        let mut new = Self { shelves, table: BTreeMap::new(), list: Bytes::new(), shows: Shows::default() };
+        let mut new = Self {
+            shelves,
+            table: BTreeMap::new(),
+            tools: Arc::default(),
+            routes: Routes::default(),
+            told: BTreeSet::new(),
+            shows: Shows::default(),
+        };
         new.rebuild();
         new
     }
@@ -151,14 +198,49 @@ impl Catalog {
         }
     }
 
-    /// Whether no upstream is still on its way to its first listing.
-    pub fn is_settled(&self) -> bool {
-        self.shelves.iter().all(|shelf| shelf.listing.is_some() || shelf.standing != Standing::Starting)
+    /// Whether no upstream is still on its way to this list.
+    pub fn is_settled(&self, list: List) -> bool {
+        self.shelves.iter().all(|shelf| match (&shelf.listing, &shelf.standing) {
+            (_, Standing::Down(_)) => true,
+            (Some(listing), _) => listing.knows(list),
+            (None, _) => false,
+        })
     }
 
-    /// The raw result of `tools/list`.
-    pub fn list(&self) -> &Bytes {
-        &self.list
+    /// The results of a list request, page by page.
+    pub(crate) fn pages(&self, list: List) -> Arc<Pages> {
+        if list == List::Tools { self.tools.clone() } else { self.routes.pages(list) }
+    }
+
+    /// What a uri stands for.
+    pub fn resource(&self, uri: &str) -> Found {
+        self.routes.resource(uri)
+    }
+
+    /// The upstream that listed a uri, or a template, exactly so.
+    pub fn claimed(&self, uri: &str) -> Option<&Arc<str>> {
+        self.routes.claimed(uri)
+    }
+
+    /// The upstream and entry of an exported prompt; `Err` with why there is none.
+    ///
+    /// # Errors
+    /// Two upstreams claim the name, nobody listed it, or who may is not there.
+    pub fn prompt(&self, exported: &str) -> Result<(Arc<str>, Arc<Entry>), String> {
+        match self.routes.prompt(exported) {
+            Some(Ok((upstream, prompt))) => Ok((upstream.clone(), prompt.clone())),
+            Some(Err(why)) => Err(why.to_owned()),
+            None => Err(match self.absent(exported, List::Prompts) {
+                Resolved::Refused(why) => why,
+                _ => format!("unknown prompt `{}`", escape(exported, 80)),
+            }),
+        }
+    }
+
+    /// Whether any upstream that is known offers what a list is of.
+    pub(crate) fn offers(&self, list: List) -> bool {
+        let listings = self.shelves.iter().filter_map(|shelf| shelf.listing.as_ref());
+        listings.into_iter().any(|listing| listing.capabilities.has(list.capability()))
     }
 
     /// What an exported name stands for.
@@ -167,20 +249,21 @@ impl Catalog {
             Some(Slot::Shown(tool)) => Resolved::Tool(tool.clone()),
             Some(Slot::Withheld(tool)) => Resolved::Withheld(tool.clone()),
             Some(Slot::Clash(a, b)) => Resolved::Refused(clash(a, b)),
-            None => self.absent(exported),
+            None => self.absent(exported, List::Tools),
         }
     }
 
     /// Why a name is not in the table. The upstream is guessed from the name, for the text alone.
-    fn absent(&self, exported: &str) -> Resolved {
+    fn absent(&self, exported: &str, list: List) -> Resolved {
         let guess = self.shelves.iter().find(|shelf| {
-            shelf.listing.is_none()
+            shelf.listing.as_ref().is_none_or(|listing| !listing.knows(list))
                 && exported.strip_prefix(&*shelf.prefix).is_some_and(|rest| rest.starts_with("__"))
         });
         match guess.map(|shelf| (&shelf.name, &shelf.standing)) {
             Some((name, Standing::Starting)) => Resolved::Refused(format!(
-                "The server `{}` is still starting, so its tools cannot be called yet. Try again in a few seconds.",
-                escape(name, 80)
+                "The server `{}` is still starting, so its {} cannot be used yet. Try again in a few seconds.",
+                escape(name, 80),
+                list.key()
             )),
             Some((name, Standing::Down(why))) => Resolved::Refused(format!(
                 "The server `{}` is not available: {why}. Trying again will not help until the user has mended it.",
@@ -214,26 +297,20 @@ impl Catalog {
             }
         }
         self.table = table;
-        self.list = self.render();
+        let shown = self.shelves.iter().filter_map(|shelf| shelf.listing.as_ref());
+        let shown = shown.flat_map(|listing| &listing.tools);
+        let shown = shown.filter_map(|tool| match self.table.get(&tool.exported) {
+            Some(Slot::Shown(tool)) => Some(tool),
+            _ => None,
+        });
+        self.tools = Arc::new(Pages::new(List::Tools, shown.map(|tool| &tool.shown)));
+        let listings =
+            self.shelves.iter().filter_map(|shelf| Some((&shelf.name, &**shelf.listing.as_ref()?)));
+        let (routes, clashes) = Routes::new(listings);
+        self.routes = routes;
+        notes.extend(clashes);
+        notes.retain(|note| self.told.len() < CLASHES && self.told.insert(note.clone()));
         notes
-    }
-
-    fn render(&self) -> Bytes {
-        let mut out = b"{\"tools\":[".to_vec();
-        let mut is_first = true;
-        for tool in
-            self.shelves.iter().filter_map(|shelf| shelf.listing.as_ref()).flat_map(|listing| &listing.tools)
-        {
-            if let Some(Slot::Shown(tool)) = self.table.get(&tool.exported) {
-                if !is_first {
-                    out.push(b',');
-                }
-                is_first = false;
-                out.extend_from_slice(&tool.shown);
-            }
-        }
-        out.extend_from_slice(b"]}");
-        out.into()
     }
 }
 
@@ -276,11 +353,14 @@ mod tests {
     #[test]
     fn the_order_is_that_of_the_configuration_whoever_comes_first() {
         let mut catalog = catalog(&["x", "y"]);
-        assert!(!catalog.is_settled());
+        assert!(!catalog.is_settled(List::Tools));
         catalog.set("y", ready(&[tool("y", "search", "y__search")], &[]));
         catalog.set("x", ready(&[tool("x", "search", "x__search")], &[]));
-        assert!(catalog.is_settled());
-        assert_eq!(&catalog.list()[..], br#"{"tools":[{"name":"x__search"},{"name":"y__search"}]}"#);
+        assert!(catalog.is_settled(List::Tools));
+        assert_eq!(
+            &catalog.pages(List::Tools).first()[..],
+            br#"{"tools":[{"name":"x__search"},{"name":"y__search"}]}"#
+        );
         catalog.set("y", Standing::Down("it stopped".to_owned()));
         assert!(matches!(catalog.resolve("y__search"), Resolved::Tool(tool) if &*tool.upstream == "y"));
     }
@@ -295,7 +375,7 @@ mod tests {
             }
             assert!(notes[0].contains("`ta` of `a`") && notes[0].contains("`tb` of `b`"), "{notes:?}");
             assert!(matches!(catalog.resolve("same"), Resolved::Refused(why) if why.contains("claimed by")));
-            assert_eq!(&catalog.list()[..], b"{\"tools\":[]}");
+            assert_eq!(&catalog.pages(List::Tools).first()[..], b"{\"tools\":[]}");
         }
     }
 
@@ -303,7 +383,7 @@ mod tests {
     fn a_withheld_tool_is_not_shown_but_known() {
         let mut catalog = catalog(&["a"]);
         catalog.set("a", ready(&[tool("a", "t", "a__t"), tool("a", "u", "a__u")], &["t"]));
-        assert_eq!(&catalog.list()[..], br#"{"tools":[{"name":"a__u"}]}"#);
+        assert_eq!(&catalog.pages(List::Tools).first()[..], br#"{"tools":[{"name":"a__u"}]}"#);
         assert!(matches!(catalog.resolve("a__t"), Resolved::Withheld(_)));
         assert_eq!(catalog.resolve("a__never"), Resolved::Unknown);
     }

@@ -21,6 +21,8 @@ pub(crate) const INVALID_PARAMS: i32 = -32602;
 /// JSON-RPC: a fault on the answering side.
 pub(crate) const INTERNAL_ERROR: i32 = -32603;
 
+/// MCP: no such resource.
+const NO_RESOURCE: i32 = -32002;
 /// Of ours: a request that is no tool call is refused by policy.
 pub(crate) const REFUSED: i32 = -32010;
 
@@ -323,6 +325,14 @@ pub(crate) fn error(id: &Id, code: i32, message: &str) -> Bytes {
     raw_error(id, raw.as_bytes())
 }
 
+/// The line that says that nobody has the resource with this raw uri.
+pub(crate) fn no_resource(id: &Id, uri: &[u8]) -> Bytes {
+    let head = format!(
+        "{{\"code\":{NO_RESOURCE},\"message\":\"no server lists this resource, or a template for it\""
+    );
+    raw_error(id, &[head.as_bytes(), b",\"data\":{\"uri\":", uri, b"}}"].concat())
+}
+
 /// The line of a request of our own, with raw params.
 pub(crate) fn request(id: u64, method: &str, params: &[u8]) -> Bytes {
     let id = id.to_string();
@@ -335,6 +345,14 @@ pub(crate) fn notification(method: &str, params: Option<&[u8]>) -> Bytes {
         Some(params) => line_of(None, b"\"method\":\"", &[method.as_bytes(), b"\",\"params\":", params]),
         None => line_of(None, b"\"method\":\"", &[method.as_bytes(), b"\""]),
     }
+}
+
+/// The line of a notification that an upstream sent, whatever its method.
+pub(crate) fn raw_notification(method: &str, params: Option<&[u8]>) -> Bytes {
+    // A method is text like any other: what needs an escape gets one.
+    let quoted = serde_json::Value::from(method).to_string();
+    let method = quoted.get(1..quoted.len() - 1).unwrap_or_default();
+    notification(method, params)
 }
 
 /// A tool result that says `text` and is an error: what a refused or failed call gets.

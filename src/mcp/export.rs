@@ -15,6 +15,7 @@ use serde_json::Value;
 use crate::provenance::escaped as escape;
 
 use super::catalog::Tool;
+use super::listing::List;
 use super::names;
 use super::scan::{self, Malformed};
 
@@ -27,21 +28,21 @@ pub(crate) struct Page {
     pub(crate) cursor: Option<Bytes>,
 }
 
-/// Reads a `tools/list` result.
-pub(crate) fn page(result: &Bytes) -> Result<Page, Malformed> {
+/// Reads the result of a list request.
+pub(crate) fn page(list: List, result: &Bytes) -> Result<Page, Malformed> {
     let mut page = Page { entries: Vec::new(), cursor: None };
-    let mut list = None;
+    let mut entries = None;
     for (key, value) in scan::members(result)? {
         let key = scan::slice(result, &key);
-        if scan::is(key, "tools") {
-            list = Some(value);
+        if scan::is(key, list.key()) {
+            entries = Some(value);
         } else if scan::is(key, "nextCursor") && scan::slice(result, &value).starts_with(b"\"") {
             page.cursor = Some(result.slice(value));
         }
     }
-    let list = list.ok_or(Malformed { at: 0 })?;
-    let start = list.start;
-    let raw = result.slice(list);
+    let entries = entries.ok_or(Malformed { at: 0 })?;
+    let start = entries.start;
+    let raw = result.slice(entries);
     let mut cursor = scan::Cursor::new(&raw);
     cursor
         .items(|item| page.entries.push(raw.slice(item)))
@@ -430,12 +431,12 @@ mod tests {
         let result = Bytes::from_static(
             br#"{"tools":[{"name":"a"},{"nme":"b"},{"name":"a"},7,{"name":"c","Name":"d"}],"nextCursor":""}"#,
         );
-        let page = page(&result).unwrap();
+        let page = page(List::Tools, &result).unwrap();
         assert_eq!(page.cursor.as_deref(), Some(&b"\"\""[..]));
         let (tools, notes) = tools(&"up".into(), "up", &page.entries);
         assert_eq!(tools.iter().map(|tool| &*tool.exported).collect::<Vec<_>>(), ["up__a"]);
         assert_eq!(notes.iter().filter(|note| note.contains("no name")).count(), 3, "{notes:?}");
-        assert!(super::page(&Bytes::from_static(b"{\"tools\":null}")).is_err());
+        assert!(super::page(List::Tools, &Bytes::from_static(b"{\"tools\":null}")).is_err());
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! One link outlives many processes of its upstream. What it promises: a call is sent once or not at
 //! all, ends exactly once, and is sent only to a process whose entry for that tool is byte for byte
 //! the one that was judged. Ids are our own integers, so an upstream never sees a client's.
-//! `listing.rs` paces the tool lists.
+//! `link/lists.rs` keeps the upstream's lists, `listing.rs` paces them.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -15,13 +15,19 @@ use bytes::Bytes;
 
 use crate::provenance::escaped as escape;
 
+use super::capability::{Capabilities, Capability, Level};
 use super::catalog::Tool;
+use super::entry::Entry;
 use super::envelope::{self, Body, Id, Incoming, Junk, Sender};
 use super::export;
 use super::framing::{Frame, Skim};
-use super::listing::{Ended, Pace, Walk};
+use super::listing::List;
 use super::method::Method;
 use super::scan::{self, Span};
+
+mod lists;
+
+use lists::Lists;
 
 /// The revision offered to upstreams.
 pub const LATEST: &str = "2025-11-25";
@@ -67,6 +73,8 @@ pub struct Listed {
     pub instructions: Option<String>,
     /// Raw `serverInfo` of the handshake.
     pub server_info: Option<Bytes>,
+    /// What it declared.
+    pub capabilities: Capabilities,
 }
 
 /// A timer of the link; a new one of a kind replaces the old one.
@@ -74,8 +82,8 @@ pub struct Listed {
 pub enum Timer {
     /// The process has to be ready by then.
     Start,
-    /// List the tools again.
-    List,
+    /// List this again.
+    List(List),
     /// Start a new process.
     Restart,
     /// Calls that wait for the upstream have waited long enough.
@@ -95,6 +103,8 @@ pub enum Event {
     Call(u64, Forward),
     /// The client cancelled the call, with this raw reason.
     Cancel(u64, Option<Bytes>),
+    /// Clients want log messages from this level on.
+    Level(Level),
     /// A timer has run out.
     Timer(Timer),
 }
@@ -110,6 +120,10 @@ pub enum Command {
     Progress(u64, Bytes, Span),
     /// The first listing of a process, or a changed one.
     Listed(Listed),
+    /// Another list of it, for the first time or changed.
+    Entries(List, Vec<Arc<Entry>>),
+    /// A notification for clients: its method and raw params.
+    Heard(Bytes, Option<Bytes>),
     /// The upstream is away, for this reason.
     Down(String),
     /// End the process; [`Event::Closed`] follows.
@@ -135,6 +149,8 @@ pub struct Terms {
 
 /// How long a call waits for an upstream that is on its way back.
 const QUEUE_LIMIT: Duration = Duration::from_secs(30);
+/// Subscriptions that a new process is told of.
+const SUBSCRIPTIONS: usize = 10_000;
 const FIRST_BACKOFF: Duration = Duration::from_millis(100);
 const LAST_BACKOFF: Duration = Duration::from_secs(30);
 /// A process that was ready for this long was no failed start.
@@ -146,7 +162,7 @@ enum Phase {
     Away,
     /// `initialize` is out, under this id.
     Greeting(u64),
-    /// The first listing of the process is under way.
+    /// The first listing of the process's tools is under way.
     Listing,
     /// Calls are sent.
     Ready,
@@ -160,11 +176,14 @@ pub struct Link {
     next_id: u64,
     in_flight: BTreeSet<u64>,
     waiting: VecDeque<(u64, Forward)>,
-    walk: Option<(u64, Walk)>,
-    pace: Pace,
-    lists_tools: bool,
+    lists: Lists,
+    capabilities: Capabilities,
     tools: BTreeMap<Arc<str>, Arc<Tool>>,
-    entries: Vec<Bytes>,
+    /// What every new process is told again: the level of log messages, and the uris subscribed to.
+    level: Option<Level>,
+    subscriptions: BTreeSet<Bytes>,
+    /// Requests in flight that change the subscriptions.
+    subscribing: BTreeMap<u64, (Method, Bytes)>,
     instructions: Option<String>,
     server_info: Option<Bytes>,
     failures: u32,
@@ -181,11 +200,12 @@ impl Link {
             next_id: 0,
             in_flight: BTreeSet::new(),
             waiting: VecDeque::new(),
-            walk: None,
-            pace: Pace::default(),
-            lists_tools: false,
+            lists: Lists::default(),
+            capabilities: Capabilities::default(),
             tools: BTreeMap::new(),
-            entries: Vec::new(),
+            level: None,
+            subscriptions: BTreeSet::new(),
+            subscribing: BTreeMap::new(),
             instructions: None,
             server_info: None,
             failures: 0,
@@ -209,6 +229,7 @@ impl Link {
             Event::Closed(why) => self.closed(now, &why, out),
             Event::Call(id, call) => self.call(id, call, out),
             Event::Cancel(id, reason) => self.cancel(id, reason.as_deref(), out),
+            Event::Level(level) => self.set_level(level, out),
             Event::Timer(timer) => self.timer(timer, out),
         }
     }
@@ -260,6 +281,7 @@ impl Link {
 
     fn response(&mut self, now: Duration, id: u64, body: Body, out: &mut Vec<Command>) {
         if self.in_flight.remove(&id) {
+            self.subscribed(id, &body);
             let outcome = match body {
                 Body::Result(raw) => Outcome::Result(raw),
                 Body::Error(raw) => Outcome::Error(raw),
@@ -271,8 +293,8 @@ impl Link {
             out.push(Command::Done(id, outcome));
         } else if self.phase == Phase::Greeting(id) {
             self.greeted(body, out);
-        } else if let Some((_, walk)) = self.walk.take_if(|(walking, _)| *walking == id) {
-            self.page(now, walk, body, out);
+        } else if let Some((list, walk)) = self.lists.answered(id) {
+            self.page(now, list, walk, body, out);
         }
         // Anything else is late (its call was cancelled) or was never asked for.
     }
@@ -291,68 +313,48 @@ impl Link {
                 out,
             );
         }
-        self.lists_tools = at("capabilities").is_some_and(|raw| scan::member(&raw, "tools").is_some());
+        self.capabilities = at("capabilities").map(|raw| Capabilities::read(&raw)).unwrap_or_default();
         self.instructions = at("instructions").and_then(|raw| scan::text(&raw).map(Cow::into_owned));
         self.server_info = at("serverInfo");
         self.phase = Phase::Listing;
         out.push(Command::Write(envelope::notification("notifications/initialized", None)));
-        if self.lists_tools {
-            self.list(Walk::default(), out);
-        } else {
-            self.entries.clear();
-            self.announce(out);
+        if let Some(level) = self.level {
+            self.set_level(level, out);
+        }
+        self.begin_lists(out);
+        for uri in self.subscriptions.clone() {
+            let id = self.mint();
+            let params = [b"{\"uri\":", &uri[..], b"}"].concat();
+            out.push(Command::Write(envelope::request(id, "resources/subscribe", &params)));
         }
     }
 
-    fn list(&mut self, walk: Walk, out: &mut Vec<Command>) {
-        let id = self.mint();
-        out.push(Command::Write(envelope::request(id, "tools/list", &walk.params())));
-        self.walk = Some((id, walk));
+    /// Asks the process for log messages from this level on, if it has any.
+    fn set_level(&mut self, level: Level, out: &mut Vec<Command>) {
+        self.level = Some(level);
+        if matches!(self.phase, Phase::Listing | Phase::Ready) && self.capabilities.has(Capability::Logging) {
+            let id = self.mint();
+            let params = format!("{{\"level\":\"{}\"}}", level.as_str());
+            out.push(Command::Write(envelope::request(id, "logging/setLevel", params.as_bytes())));
+        }
     }
 
-    fn page(&mut self, now: Duration, mut walk: Walk, body: Body, out: &mut Vec<Command>) {
-        let ended = match body {
-            Body::Result(raw) => walk.turn(&raw),
-            Body::Error(_) => Ended::Failed("its tool list ended in an error"),
-            Body::Ambiguous => Ended::Failed("its tool list came with both result and error"),
-        };
-        let stopped = match ended {
-            Ended::NotYet => return self.list(walk, out),
-            Ended::Whole => None,
-            Ended::Stopped(why) => Some(why),
-            Ended::Failed(why) if self.phase == Phase::Listing => return self.give_up(why, out),
-            Ended::Failed(why) => {
-                note(&format!("{why}; the earlier list stays"), out);
-                return self.pause(now, Pace::unchanged, out);
+    /// Remembers what is subscribed to, for the next process.
+    fn subscribed(&mut self, id: u64, body: &Body) {
+        match (self.subscribing.remove(&id), body) {
+            (Some((Method::Unsubscribe, uri)), _) => {
+                self.subscriptions.remove(&uri);
             }
-        };
-        if let Some(why) = stopped {
-            note(why, out);
-        }
-        let entries = walk.entries();
-        if self.phase == Phase::Ready && entries == self.entries {
-            return self.pause(now, Pace::unchanged, out);
-        }
-        self.entries = entries;
-        self.ready_since = now;
-        self.announce(out);
-        self.pause(now, Pace::changed, out);
-    }
-
-    /// Tells the pace how a listing went, and sets the timer that it wants.
-    fn pause(
-        &mut self,
-        now: Duration,
-        how: fn(&mut Pace, Duration) -> Option<Duration>,
-        out: &mut Vec<Command>,
-    ) {
-        if let Some(after) = how(&mut self.pace, now) {
-            out.push(Command::Timer(Timer::List, after));
+            (Some((_, uri)), Body::Result(_)) if self.subscriptions.len() < SUBSCRIPTIONS => {
+                self.subscriptions.insert(uri);
+            }
+            _ => {}
         }
     }
 
     fn announce(&mut self, out: &mut Vec<Command>) {
-        let (tools, notes) = export::tools(&self.terms.name, &self.terms.prefix, &self.entries);
+        let (tools, notes) =
+            export::tools(&self.terms.name, &self.terms.prefix, self.lists.entries(List::Tools));
         for line in notes {
             note(&line, out);
         }
@@ -361,6 +363,7 @@ impl Link {
             tools,
             instructions: self.instructions.clone(),
             server_info: self.server_info.clone(),
+            capabilities: self.capabilities.clone(),
         }));
         if self.phase != Phase::Ready {
             self.phase = Phase::Ready;
@@ -370,16 +373,11 @@ impl Link {
         }
     }
 
-    fn notification(&mut self, now: Duration, method: &[u8], params: Option<Bytes>, out: &mut Vec<Command>) {
-        match (method, params) {
-            (b"notifications/tools/list_changed", _)
-                if matches!(self.phase, Phase::Listing | Phase::Ready) =>
-            {
-                let is_walking = self.walk.is_some();
-                if let Some(after) = self.pace.notified(now, is_walking) {
-                    out.push(Command::Timer(Timer::List, after));
-                }
-            }
+    fn notification(&mut self, now: Duration, method: &Bytes, params: Option<Bytes>, out: &mut Vec<Command>) {
+        if self.list_changed(now, method, out) {
+            return;
+        }
+        match (&method[..], params) {
             (b"notifications/progress", Some(params)) => {
                 let Some(token) = scan::member(&params, "progressToken") else { return };
                 let id = Id::read(params.slice(token.clone())).and_then(|id| id.number());
@@ -387,7 +385,9 @@ impl Link {
                     out.push(Command::Progress(id, params, token));
                 }
             }
-            _ => {}
+            // What a server cancels are requests of its own, and none of them was passed on.
+            (b"notifications/progress" | b"notifications/cancelled" | b"notifications/initialized", _) => {}
+            (_, params) => out.push(Command::Heard(method.clone(), params)),
         }
     }
 
@@ -445,6 +445,11 @@ impl Link {
         edits.sort_by_key(|(span, _)| span.start);
         let mut params = Vec::with_capacity(call.params.len() + 64);
         scan::splice(&call.params, &edits, &mut params);
+        if matches!(call.method, Method::Subscribe(_) | Method::Unsubscribe)
+            && let Some(uri) = scan::member(&call.params, "uri")
+        {
+            self.subscribing.insert(id, (call.method, call.params.slice(uri)));
+        }
         self.in_flight.insert(id);
         out.push(Command::Write(envelope::request(id, call.method.name(), &params)));
     }
@@ -474,10 +479,7 @@ impl Link {
                 let limit = self.terms.start_limit.as_secs();
                 self.give_up(&format!("it was not ready within {limit} s"), out);
             }
-            (Timer::List, Phase::Ready) if self.walk.is_none() => {
-                self.pace.listing();
-                self.list(Walk::default(), out);
-            }
+            (Timer::List(list), Phase::Listing | Phase::Ready) => self.list_again(list, out),
             (Timer::Restart, Phase::Away) => out.push(Command::Open),
             (Timer::Queue, phase) if phase != Phase::Ready => {
                 self.fail_waiting("is taking too long to come back", out);
@@ -508,8 +510,8 @@ impl Link {
             out.push(Command::Done(id, Outcome::Lost(why)));
         }
         self.phase = Phase::Away;
-        self.walk = None;
-        self.pace = Pace::default();
+        self.lists.stopped();
+        self.subscribing.clear();
         let why = self.why_closing.take().unwrap_or_else(|| why.to_owned());
         let after = self.backoff();
         self.failures = self.failures.saturating_add(1);

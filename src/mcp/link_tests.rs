@@ -1,6 +1,7 @@
 //! Transcripts of the link: events in, commands out.
 
 use super::*;
+use crate::mcp::method::Address;
 
 const NOW: Duration = Duration::ZERO;
 
@@ -228,21 +229,21 @@ fn restarts_back_off_and_a_steady_process_resets_them() {
 fn list_changed_is_quiet_when_nothing_changed() {
     let mut up = Upstream::ready(ONE);
     let changed = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
-    assert_eq!(up.line(changed), ["Timer(List, 1s)"]);
+    assert_eq!(up.line(changed), ["Timer(List(Tools), 1s)"]);
     for _ in 0..200 {
         assert_eq!(up.line(changed), [""; 0]);
     }
     up.now = Duration::from_secs(1);
     assert_eq!(
-        up.event(Event::Timer(Timer::List)),
+        up.event(Event::Timer(Timer::List(List::Tools))),
         [r#"> {"jsonrpc":"2.0","id":3,"method":"tools/list","params":{}}"#]
     );
     assert_eq!(
         up.line(&format!(r#"{{"jsonrpc":"2.0","id":3,"result":{{"tools":{ONE}}}}}"#)),
-        ["Timer(List, 1s)"]
+        ["Timer(List(Tools), 1s)"]
     );
     up.now = Duration::from_secs(2);
-    up.event(Event::Timer(Timer::List));
+    up.event(Event::Timer(Timer::List(List::Tools)));
     let listed = up.line(
         r#"{"jsonrpc":"2.0","id":4,"result":{"tools":[{"name":"n","inputSchema":{"type":"object"}}]}}"#,
     );
@@ -258,7 +259,7 @@ fn a_change_announced_during_the_first_listing_is_looked_at() {
     );
     assert_eq!(up.line(r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#), [""; 0]);
     let listed = up.line(&format!(r#"{{"jsonrpc":"2.0","id":2,"result":{{"tools":{ONE}}}}}"#));
-    assert_eq!(listed, [r#"listed ["up__t"]"#, "Timer(List, 1s)"]);
+    assert_eq!(listed, [r#"listed ["up__t"]"#, "Timer(List(Tools), 1s)"]);
 }
 
 #[test]
@@ -272,4 +273,76 @@ fn a_process_that_is_not_ready_in_time_is_ended() {
     );
     let mut up = Upstream::ready(ONE);
     assert_eq!(up.event(Event::Timer(Timer::Start)), [""; 0]);
+}
+
+#[test]
+fn the_other_lists_come_beside_the_tools_and_a_failed_one_hinders_nothing() {
+    let mut up = Upstream::new();
+    up.event(Event::Opened);
+    let greeted = up.line(
+        r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"resources":{"subscribe":true},"prompts":{},"logging":{}}}}"#,
+    );
+    let methods: Vec<_> = greeted.iter().map(|line| line.split(r#""method":"#).nth(1).unwrap()).collect();
+    assert_eq!(
+        methods,
+        [
+            r#""notifications/initialized"}"#,
+            r#""tools/list","params":{}}"#,
+            r#""resources/list","params":{}}"#,
+            r#""resources/templates/list","params":{}}"#,
+            r#""prompts/list","params":{}}"#,
+        ]
+    );
+    let early = up.line(r#"{"jsonrpc":"2.0","id":5,"result":{"prompts":[{"name":"p"}]}}"#);
+    assert!(early.len() == 1 && early[0].starts_with("Entries(Prompts"), "{early:?}");
+    let listed = up.line(&format!(r#"{{"jsonrpc":"2.0","id":2,"result":{{"tools":{ONE}}}}}"#));
+    assert_eq!(listed, [r#"listed ["up__t"]"#]);
+    assert_eq!(
+        up.line(r#"{"jsonrpc":"2.0","id":4,"error":{"code":-32601,"message":"no"}}"#),
+        ["Entries(Templates, [])"]
+    );
+    let next = up.line(
+        r#"{"jsonrpc":"2.0","id":3,"result":{"resources":[{"uri":"a:1","name":"n"}],"nextCursor":"2"}}"#,
+    );
+    assert_eq!(next, [r#"> {"jsonrpc":"2.0","id":6,"method":"resources/list","params":{"cursor":"2"}}"#]);
+    let failed = up.line(r#"{"jsonrpc":"2.0","id":6,"result":{"resources":7}}"#);
+    assert!(failed[0].contains("cannot be read") && failed[1] == "Entries(Resources, [])", "{failed:?}");
+    let changed = up.line(r#"{"jsonrpc":"2.0","method":"notifications/resources/list_changed"}"#);
+    assert_eq!(changed, ["Timer(List(Resources), 1s)", "Timer(List(Templates), 1s)"]);
+}
+
+#[test]
+fn a_new_process_is_told_the_level_and_the_subscriptions() {
+    let mut up = Upstream::new();
+    assert_eq!(up.event(Event::Level(Level::Info)), [""; 0]);
+    up.event(Event::Opened);
+    let greeting = r#""result":{"protocolVersion":"2025-11-25","capabilities":{"resources":{"subscribe":true},"logging":{}}}}"#;
+    let greeted = up.line(&format!(r#"{{"jsonrpc":"2.0","id":1,{greeting}"#));
+    assert_eq!(
+        greeted[1],
+        r#"> {"jsonrpc":"2.0","id":2,"method":"logging/setLevel","params":{"level":"info"}}"#
+    );
+    let subscribe = |up: &mut Upstream, method: Method, uri: &'static str| {
+        let id = up.link.mint();
+        let tool = Arc::new(Tool::standing_for(method, "up".into()));
+        let params = Bytes::from(format!("{{\"uri\":{uri}}}"));
+        up.event(Event::Call(id, Forward { method, tool, params, edits: Vec::new(), token: None }));
+        up.line(&format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#));
+    };
+    subscribe(&mut up, Method::Subscribe(Address::Listed), r#""a:1""#);
+    subscribe(&mut up, Method::Subscribe(Address::Listed), r#""a:2""#);
+    subscribe(&mut up, Method::Unsubscribe, r#""a:1""#);
+    up.event(Event::Closed("gone".to_owned()));
+    up.event(Event::Opened);
+    let id = up.link.next_id;
+    let again = up.line(&format!(r#"{{"jsonrpc":"2.0","id":{id},{greeting}"#));
+    assert!(again[1].contains("logging/setLevel"), "{again:?}");
+    let subscribed: Vec<_> = again.iter().filter(|line| line.contains("resources/subscribe")).collect();
+    assert!(subscribed.len() == 1 && subscribed[0].ends_with(r#""params":{"uri":"a:2"}}"#), "{again:?}");
+    assert_eq!(
+        up.line(
+            r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":1e400}}"#
+        ),
+        [r#"Heard(b"notifications/message", Some(b"{\"level\":\"info\",\"data\":1e400}"))"#]
+    );
 }

@@ -1,4 +1,4 @@
-//! Walking through the pages of a tool list, and how often that may be done.
+//! The lists of an upstream: walking through the pages of one, and how often that may be done.
 //!
 //! A [`Walk`] follows every cursor, the empty one too, and stops at the first that repeats or whose page
 //! brings nothing new. A [`Pace`] keeps an upstream that announces a change after every list from
@@ -10,12 +10,83 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
+use super::capability::Capability;
 use super::export;
 
 /// Pages of one list; more is a fault.
 const MAX_PAGES: usize = 1_000;
 /// Bytes of one list; more is a fault.
 const MAX_BYTES: usize = 64 << 20;
+
+/// One of the four lists of MCP.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum List {
+    /// Tools.
+    Tools,
+    /// Resources.
+    Resources,
+    /// Templates of uris of resources.
+    Templates,
+    /// Prompts.
+    Prompts,
+}
+
+impl List {
+    /// All of them.
+    pub(crate) const ALL: [Self; 4] = [Self::Tools, Self::Resources, Self::Templates, Self::Prompts];
+
+    /// The request for it.
+    pub(crate) fn method(self) -> &'static str {
+        match self {
+            Self::Tools => "tools/list",
+            Self::Resources => "resources/list",
+            Self::Templates => "resources/templates/list",
+            Self::Prompts => "prompts/list",
+        }
+    }
+
+    /// The list of a request.
+    pub(crate) fn asked(method: &[u8]) -> Option<Self> {
+        Self::ALL.into_iter().find(|list| list.method().as_bytes() == method)
+    }
+
+    /// The member of the result that holds it.
+    pub(crate) fn key(self) -> &'static str {
+        match self {
+            Self::Tools => "tools",
+            Self::Resources => "resources",
+            Self::Templates => "resourceTemplates",
+            Self::Prompts => "prompts",
+        }
+    }
+
+    /// The member of an entry that it is asked for by.
+    pub(crate) fn entry_key(self) -> &'static str {
+        match self {
+            Self::Tools | Self::Prompts => "name",
+            Self::Resources => "uri",
+            Self::Templates => "uriTemplate",
+        }
+    }
+
+    /// The notification that it has changed.
+    pub(crate) fn changed(self) -> &'static str {
+        match self {
+            Self::Tools => "notifications/tools/list_changed",
+            Self::Resources | Self::Templates => "notifications/resources/list_changed",
+            Self::Prompts => "notifications/prompts/list_changed",
+        }
+    }
+
+    /// What a server declares that has it.
+    pub(crate) fn capability(self) -> Capability {
+        match self {
+            Self::Tools => Capability::Tools,
+            Self::Resources | Self::Templates => Capability::Resources,
+            Self::Prompts => Capability::Prompts,
+        }
+    }
+}
 
 /// How a walk stands after a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,9 +95,9 @@ pub(crate) enum Ended {
     NotYet,
     /// That was the last page.
     Whole,
-    /// It goes round in circles or does not end; what was read counts. For the operator.
+    /// It goes round in circles or does not end; what was read counts. For the operator, after the list's name.
     Stopped(&'static str),
-    /// It cannot be read.
+    /// It cannot be read, said in the same way.
     Failed(&'static str),
 }
 
@@ -41,7 +112,7 @@ pub(crate) struct Walk {
 }
 
 impl Walk {
-    /// The raw params of the next `tools/list`.
+    /// The raw params of the next request.
     pub(crate) fn params(&self) -> Vec<u8> {
         match &self.cursor {
             Some(cursor) => [b"{\"cursor\":", &cursor[..], b"}"].concat(),
@@ -50,8 +121,8 @@ impl Walk {
     }
 
     /// Takes the raw result of one page.
-    pub(crate) fn turn(&mut self, result: &Bytes) -> Ended {
-        let Ok(page) = export::page(result) else { return Ended::Failed("its tool list cannot be read") };
+    pub(crate) fn turn(&mut self, list: List, result: &Bytes) -> Ended {
+        let Ok(page) = export::page(list, result) else { return Ended::Failed("cannot be read") };
         let mut brought = 0_usize;
         for entry in page.entries {
             self.bytes += entry.len();
@@ -62,10 +133,10 @@ impl Walk {
         }
         let Some(cursor) = page.cursor else { return Ended::Whole };
         if !self.cursors.insert(cursor.clone()) || (brought == 0 && self.cursors.len() > 1) {
-            return Ended::Stopped("its tool list repeats a page for ever; what came before counts");
+            return Ended::Stopped("repeats a page for ever; what came before counts");
         }
         if self.cursors.len() >= MAX_PAGES || self.bytes > MAX_BYTES {
-            return Ended::Stopped("its tool list does not end; what came before counts");
+            return Ended::Stopped("does not end; what came before counts");
         }
         self.cursor = Some(cursor);
         Ended::NotYet
@@ -155,7 +226,7 @@ mod tests {
         let mut ended = Ended::NotYet;
         while ended == Ended::NotYet {
             let page = pages[asked.min(pages.len() - 1)];
-            ended = walk.turn(&Bytes::copy_from_slice(page.as_bytes()));
+            ended = walk.turn(List::Tools, &Bytes::copy_from_slice(page.as_bytes()));
             asked += 1;
         }
         (asked, walk.entries().len(), ended)
@@ -177,7 +248,7 @@ mod tests {
     fn the_cursor_goes_back_as_it_came() {
         let mut walk = Walk::default();
         assert_eq!(walk.params(), b"{}");
-        walk.turn(&Bytes::from_static(br#"{"tools":[],"nextCursor":"\u00e9"}"#));
+        walk.turn(List::Tools, &Bytes::from_static(br#"{"tools":[],"nextCursor":"\u00e9"}"#));
         assert_eq!(walk.params(), br#"{"cursor":"\u00e9"}"#);
     }
 

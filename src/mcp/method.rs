@@ -8,6 +8,25 @@
 pub enum Method {
     /// `tools/call`.
     CallTool,
+    /// `resources/read`.
+    ReadResource(Address),
+    /// `resources/subscribe`.
+    Subscribe(Address),
+    /// `resources/unsubscribe`.
+    Unsubscribe,
+    /// `prompts/get`.
+    GetPrompt,
+    /// `completion/complete`.
+    Complete,
+}
+
+/// How an upstream came to be asked for a uri.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Address {
+    /// The upstream listed exactly this uri.
+    Listed,
+    /// The client made it: from a template, from a link it read, or out of nothing.
+    Made,
 }
 
 impl Method {
@@ -15,6 +34,11 @@ impl Method {
     pub fn name(self) -> &'static str {
         match self {
             Self::CallTool => "tools/call",
+            Self::ReadResource(_) => "resources/read",
+            Self::Subscribe(_) => "resources/subscribe",
+            Self::Unsubscribe => "resources/unsubscribe",
+            Self::GetPrompt => "prompts/get",
+            Self::Complete => "completion/complete",
         }
     }
 
@@ -22,6 +46,11 @@ impl Method {
     pub fn refusal(self) -> RefusalForm {
         match self {
             Self::CallTool => RefusalForm::ToolResult,
+            Self::ReadResource(_)
+            | Self::Subscribe(_)
+            | Self::Unsubscribe
+            | Self::GetPrompt
+            | Self::Complete => RefusalForm::Error,
         }
     }
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use serde_json::{Value, json};
 
+use super::capability::Capabilities;
 use super::envelope::Body;
 use super::link::{LATEST, REVISIONS};
 use super::scan::{self, Span};
@@ -54,19 +55,34 @@ impl Greeting {
     }
 
     /// The raw result of `initialize`.
-    pub(crate) fn answer(&self) -> String {
-        json!({
+    pub(crate) fn answer(&self, advertised: &Advertised) -> String {
+        let mut answer = json!({
             "protocolVersion": self.version,
-            "capabilities": { "tools": { "listChanged": true } },
+            "capabilities": advertised.capabilities.declared(),
             "serverInfo": { "name": "bouncer", "title": "Bouncer", "version": env!("CARGO_PKG_VERSION") },
-        })
-        .to_string()
+        });
+        let sections = advertised.instructions.iter();
+        let sections: Vec<String> =
+            sections.map(|(name, text)| format!("# {name}\n\n{}", text.trim_end())).collect();
+        if let Some(answer) = answer.as_object_mut().filter(|_| !sections.is_empty()) {
+            answer.insert("instructions".to_owned(), sections.join("\n\n").into());
+        }
+        answer.to_string()
     }
 
     /// Whether an elicitation says its mode.
     pub(crate) fn names_modes(&self) -> bool {
         self.version >= MODES_SINCE
     }
+}
+
+/// What the answer to `initialize` says of the upstreams, before any of them is up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Advertised {
+    /// What they offer.
+    pub capabilities: Capabilities,
+    /// How they say they want to be used, by upstream: hostile text, recorded before.
+    pub instructions: Vec<(Arc<str>, String)>,
 }
 
 /// The raw params of a `tools/call`, and where in them things stand.
@@ -104,15 +120,47 @@ impl ToolCall {
         scanned.ok()?;
         let name = name?;
         let exported = scan::text(scan::slice(&params, &name))?.into_owned();
-        let token = meta.and_then(|meta| {
-            let token = scan::member(scan::slice(&params, &meta), "progressToken")?;
-            let token = meta.start + token.start..meta.start + token.end;
-            // Only a string or a number is a token; anything else is passed on as it is.
-            matches!(scan::slice(&params, &token).first(), Some(b'"' | b'-' | b'0'..=b'9')).then_some(token)
-        });
+        let token = meta.and_then(|meta| token_in(&params, &meta));
         let arguments = arguments.map(|span| params.slice(span));
         Some(Self { params, exported, name, arguments, token })
     }
+}
+
+/// The value of `_meta.progressToken` in raw params.
+pub(crate) fn token(params: &[u8]) -> Option<Span> {
+    token_in(params, &scan::member(params, "_meta")?)
+}
+
+fn token_in(params: &[u8], meta: &Span) -> Option<Span> {
+    let token = scan::member(scan::slice(params, meta), "progressToken")?;
+    let token = meta.start + token.start..meta.start + token.end;
+    // Only a string or a number is a token; anything else is passed on as it is.
+    matches!(scan::slice(params, &token).first(), Some(b'"' | b'-' | b'0'..=b'9')).then_some(token)
+}
+
+/// What is judged of a request that is no tool call: its params as the upstream gets them, without `_meta`,
+/// which differs from one try to the next.
+pub(crate) fn judged(params: &Bytes, edits: &[(Span, Bytes)]) -> Bytes {
+    let mut whole = Vec::with_capacity(params.len() + 64);
+    let mut sorted: Vec<(Span, &[u8])> =
+        edits.iter().map(|(span, value)| (span.clone(), &value[..])).collect();
+    sorted.sort_by_key(|(span, _)| span.start);
+    scan::splice(params, &sorted, &mut whole);
+    let mut out = Vec::with_capacity(whole.len());
+    for (key, value) in scan::members(&whole).unwrap_or_default() {
+        let key = scan::slice(&whole, &key);
+        if !scan::is(key, "_meta") {
+            out.push(if out.is_empty() { b'{' } else { b',' });
+            out.extend_from_slice(key);
+            out.push(b':');
+            out.extend_from_slice(scan::slice(&whole, &value));
+        }
+    }
+    if out.is_empty() {
+        out.push(b'{');
+    }
+    out.push(b'}');
+    out.into()
 }
 
 /// What an answer to `elicitation/create` says. Anything but a well-formed `accept` is a refusal.

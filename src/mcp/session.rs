@@ -3,7 +3,8 @@
 //! It owns the client's ids: each is answered at most once, with the bytes it came in. It answers
 //! `initialize`, `ping` and lists itself, hands every `tools/call` on to be judged, and puts
 //! Bouncer's own questions to the client. It decides nothing about a call; the actor that drives it
-//! asks the gate. `requests.rs` reads the params of requests.
+//! asks the gate. `session/forwarding.rs` finds who a request is for, `session/lists.rs` answers lists,
+//! `requests.rs` reads the params of requests.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,13 +15,20 @@ use serde_json::Value;
 
 use crate::provenance::escaped as escape;
 
-use super::catalog::{Catalog, Resolved, Shows, Standing};
+use super::capability::Level;
+use super::catalog::{Catalog, Shows, Standing};
 use super::envelope::{self, Body, Id, Incoming, Junk, Sender};
 use super::framing::{Frame, Skim};
 use super::link::Forward;
+use super::listing::List;
 use super::method::{Method, RefusalForm};
-use super::requests::{self, Greeting, ToolCall};
+use super::requests::{self, Advertised, Greeting};
 use super::scan::{self, Span};
+
+mod forwarding;
+mod lists;
+
+use lists::Known;
 
 /// What happened.
 #[derive(Debug)]
@@ -33,6 +41,8 @@ pub enum Event {
     Finished(u64, Reply),
     /// An upstream reports progress of a call: raw params, and where the token stands in them.
     Progress(u64, Bytes, Span),
+    /// An upstream sent this notification: its method and raw params.
+    Heard(Arc<str>, Bytes, Option<Bytes>),
     /// Put a question to the human, under an id from [`Session::mint`].
     Ask {
         /// The id.
@@ -81,7 +91,7 @@ pub enum Said {
 pub enum Timer {
     /// Lists have waited long enough for upstreams that are starting.
     Lists,
-    /// Tell the client if its list is stale.
+    /// Tell the client which of its lists are stale.
     Changed,
     /// Report progress of calls whose question is open.
     Progress,
@@ -105,6 +115,8 @@ pub enum Command {
     },
     /// The client cancelled the call, with this raw reason. Nothing is answered any more.
     Cancel(u64, Option<Bytes>),
+    /// The client wants log messages from this level on.
+    Level(Level),
     /// A question has its answer.
     Answered(u64, Said),
     /// A request was refused before it could be judged: the name it asked for, and why.
@@ -126,13 +138,11 @@ pub enum Offer {
 
 /// Between two reports of progress while a question is open.
 const PROGRESS_EVERY: Duration = Duration::from_secs(5);
-/// Changes within this time are one `list_changed`.
-const CHANGED_AFTER: Duration = Duration::from_millis(100);
 
 #[derive(Debug)]
 enum Pending {
     Call(u64),
-    List,
+    List(List),
 }
 
 #[derive(Debug)]
@@ -148,34 +158,33 @@ struct Call {
 pub struct Session {
     catalog: Catalog,
     list_wait: Duration,
+    advertised: Advertised,
     greeting: Greeting,
+    is_greeted: bool,
     pending: BTreeMap<Bytes, (Id, Pending)>,
     calls: BTreeMap<u64, Call>,
     next_call: u64,
     next_question: u64,
     questions: BTreeMap<u64, u64>,
-    lists_waited: bool,
-    list_timer_runs: bool,
-    /// The list the client knows, or was told is stale.
-    known_list: Option<Bytes>,
+    lists: Known,
 }
 
 impl Session {
     /// A session before its handshake. Lists wait for starting upstreams at most `list_wait` from the
     /// first list on.
-    pub fn new(catalog: Catalog, list_wait: Duration) -> Self {
+    pub fn new(catalog: Catalog, list_wait: Duration, advertised: Advertised) -> Self {
         Self {
             catalog,
             list_wait,
+            advertised,
             greeting: Greeting::default(),
+            is_greeted: false,
             pending: BTreeMap::new(),
             calls: BTreeMap::new(),
             next_call: 0,
             next_question: 0,
             questions: BTreeMap::new(),
-            lists_waited: false,
-            list_timer_runs: false,
-            known_list: None,
+            lists: Known::default(),
         }
     }
 
@@ -208,6 +217,7 @@ impl Session {
             Event::Upstream(name, standing) => self.upstream(&name, standing, out),
             Event::Finished(call, reply) => self.finished(call, reply, out),
             Event::Progress(call, params, token) => self.progress(call, &params, token, out),
+            Event::Heard(upstream, method, params) => self.heard(&upstream, &method, params.as_deref(), out),
             Event::Ask { question, call, message, schema } => {
                 self.ask(question, call, &message, &schema, out);
             }
@@ -283,63 +293,41 @@ impl Session {
         }
         match method {
             b"tools/call" => self.call(id, params, out),
-            b"tools/list" => self.list(id, params.as_deref(), out),
+            b"resources/read" | b"resources/subscribe" | b"resources/unsubscribe" => {
+                self.resource(id, method, params, out);
+            }
+            b"prompts/get" => self.prompt(id, params, out),
+            b"completion/complete" => self.complete(id, params, out),
+            b"logging/setLevel" => set_level(&id, params.as_deref().unwrap_or_default(), out),
             b"ping" => out.push(Command::Send(envelope::result(&id, b"{}"))),
             b"initialize" => {
                 self.greeting = Greeting::read(params.as_deref().unwrap_or_default());
                 let shows = if self.greeting.can_ask { Shows::AlsoReworded } else { Shows::Accepted };
                 self.catalog.show(shows);
-                out.push(Command::Send(envelope::result(&id, self.greeting.answer().as_bytes())));
+                let answer = self.greeting.answer(&self.advertised);
+                out.push(Command::Send(envelope::result(&id, answer.as_bytes())));
+                self.is_greeted = true;
             }
-            other => {
-                let why = format!(
-                    "Bouncer does not offer the method `{}`",
-                    escape(&String::from_utf8_lossy(other), 60)
-                );
-                out.push(Command::Send(envelope::error(&id, envelope::METHOD_NOT_FOUND, &why)));
-            }
+            other => match List::asked(other).filter(|list| self.offers(*list)) {
+                Some(list) => self.list(id, list, params.as_deref(), out),
+                None => not_offered(&id, other, out),
+            },
         }
     }
 
-    fn call(&mut self, id: Id, params: Option<Bytes>, out: &mut Vec<Command>) {
-        let refuse = |name: &str, answer: Bytes, why: String, out: &mut Vec<Command>| {
-            out.push(Command::Send(answer));
-            out.push(Command::Refused(name.to_owned(), why));
-        };
-        let Some(call) = params.and_then(ToolCall::read) else {
-            let why = "`params` of a tools/call is no object with a string `name`";
-            return refuse("", envelope::error(&id, envelope::INVALID_PARAMS, why), why.to_owned(), out);
-        };
-        let (tool, offer) = match self.catalog.resolve(&call.exported) {
-            Resolved::Tool(tool) => (tool, Offer::Shown),
-            Resolved::Withheld(tool) => (tool, Offer::Withheld),
-            Resolved::Refused(why) => {
-                return refuse(
-                    &call.exported,
-                    envelope::error(&id, envelope::INVALID_PARAMS, &why),
-                    why,
-                    out,
-                );
-            }
-            Resolved::Unknown => {
-                let why = format!("unknown tool `{}`", escape(&call.exported, 80));
-                return refuse(
-                    &call.exported,
-                    envelope::error(&id, envelope::INVALID_PARAMS, &why),
-                    why,
-                    out,
-                );
-            }
-        };
-        let name = Value::from(&*tool.name).to_string().into();
-        let forward = Forward {
-            method: Method::CallTool,
-            tool,
-            params: call.params,
-            edits: vec![(call.name, name)],
-            token: call.token,
-        };
-        self.forward(id, forward, call.arguments, offer, out);
+    /// Passes on what an upstream tells its clients.
+    fn heard(&self, upstream: &str, method: &[u8], params: Option<&[u8]>, out: &mut Vec<Command>) {
+        let Ok(method) = std::str::from_utf8(method) else { return };
+        let uri = params.and_then(|params| {
+            let uri = scan::member(params, "uri").filter(|_| method == "notifications/resources/updated")?;
+            scan::text(scan::slice(params, &uri))
+        });
+        // News of a uri that clients read from another upstream would mislead them.
+        let is_anothers =
+            uri.is_some_and(|uri| self.catalog.claimed(&uri).is_some_and(|owner| **owner != *upstream));
+        if self.is_greeted && !is_anothers {
+            out.push(Command::Send(envelope::raw_notification(method, params)));
+        }
     }
 
     /// Numbers a request and hands it on to be judged, forwarded and recorded.
@@ -359,45 +347,9 @@ impl Session {
         out.push(Command::Call { call: number, forward, arguments, offer });
     }
 
-    fn list(&mut self, id: Id, params: Option<&[u8]>, out: &mut Vec<Command>) {
-        if params.is_some_and(|params| scan::member(params, "cursor").is_some()) {
-            let why = "the list has one page, so no cursor was ever given out";
-            out.push(Command::Send(envelope::error(&id, envelope::INVALID_PARAMS, why)));
-        } else if self.lists_waited || self.catalog.is_settled() {
-            self.answer_list(&id, out);
-        } else {
-            self.pending.insert(id.key(), (id, Pending::List));
-            if !self.list_timer_runs {
-                self.list_timer_runs = true;
-                out.push(Command::Timer(Timer::Lists, self.list_wait));
-            }
-        }
-    }
-
-    fn answer_list(&mut self, id: &Id, out: &mut Vec<Command>) {
-        let list = self.catalog.list().clone();
-        out.push(Command::Send(envelope::result(id, &list)));
-        self.known_list = Some(list);
-    }
-
-    fn answer_lists(&mut self, out: &mut Vec<Command>) {
-        let waiting = self.pending.iter().filter(|(_, (_, pending))| matches!(pending, Pending::List));
-        let keys: Vec<Bytes> = waiting.map(|(key, _)| key.clone()).collect();
-        for key in keys {
-            if let Some((id, _)) = self.pending.remove(&key) {
-                self.answer_list(&id, out);
-            }
-        }
-    }
-
     fn upstream(&mut self, name: &str, standing: Standing, out: &mut Vec<Command>) {
         out.extend(self.catalog.set(name, standing).into_iter().map(Command::Note));
-        if self.catalog.is_settled() {
-            self.answer_lists(out);
-        }
-        if self.known_list.as_ref().is_some_and(|known| known != self.catalog.list()) {
-            out.push(Command::Timer(Timer::Changed, CHANGED_AFTER));
-        }
+        self.lists_changed(out);
     }
 
     fn finished(&mut self, number: u64, reply: Reply, out: &mut Vec<Command>) {
@@ -506,20 +458,29 @@ impl Session {
 
     fn timer(&mut self, timer: Timer, out: &mut Vec<Command>) {
         match timer {
-            Timer::Lists => {
-                self.lists_waited = true;
-                self.answer_lists(out);
-            }
-            Timer::Changed => {
-                let list = self.catalog.list().clone();
-                if self.known_list.as_ref().is_some_and(|known| *known != list) {
-                    self.known_list = Some(list);
-                    out.push(Command::Send(envelope::notification("notifications/tools/list_changed", None)));
-                }
-            }
+            Timer::Lists => self.lists_waited(out),
+            Timer::Changed => self.tell_changed(out),
             Timer::Progress => self.beat(out),
         }
     }
+}
+
+/// `logging/setLevel` is answered here: every upstream is told, also those that start later.
+fn set_level(id: &Id, params: &[u8], out: &mut Vec<Command>) {
+    let level = scan::member(params, "level").map(|span| scan::slice(params, &span));
+    if let Some(level) = level.and_then(|raw| serde_json::from_slice(raw).ok()) {
+        out.push(Command::Send(envelope::result(id, b"{}")));
+        out.push(Command::Level(level));
+    } else {
+        let why = "`level` of a logging/setLevel is none of the eight levels";
+        out.push(Command::Send(envelope::error(id, envelope::INVALID_PARAMS, why)));
+    }
+}
+
+fn not_offered(id: &Id, method: &[u8], out: &mut Vec<Command>) {
+    let method = escape(&String::from_utf8_lossy(method), 60);
+    let why = format!("Bouncer does not offer the method `{method}`");
+    out.push(Command::Send(envelope::error(id, envelope::METHOD_NOT_FOUND, &why)));
 }
 
 fn too_long(skim: Skim, out: &mut Vec<Command>) {

@@ -1,6 +1,7 @@
 //! Transcripts of the session: events in, commands out.
 
 use super::*;
+use crate::mcp::capability::Capabilities;
 use crate::mcp::catalog::{Listing, Tool};
 
 struct Client {
@@ -10,7 +11,8 @@ struct Client {
 impl Client {
     fn new() -> Self {
         let catalog = Catalog::new([("a".into(), "a".into()), ("b".into(), "b".into())]);
-        Self { session: Session::new(catalog, Duration::from_secs(4)) }
+        let advertised = Advertised { capabilities: Capabilities::all(), instructions: Vec::new() };
+        Self { session: Session::new(catalog, Duration::from_secs(4), advertised) }
     }
 
     fn ready(version: &str, capabilities: &str) -> Self {
@@ -67,6 +69,12 @@ fn show(command: &Command) -> String {
             );
             format!("> {}", String::from_utf8_lossy(line).trim_end())
         }
+        Command::Call { call, forward, arguments, .. } if forward.method != Method::CallTool => {
+            let edits: Vec<_> =
+                forward.edits.iter().map(|(_, name)| String::from_utf8_lossy(name).into_owned()).collect();
+            let arguments = String::from_utf8_lossy(arguments.as_deref().unwrap());
+            format!("{:?} {call} {} {edits:?} {arguments}", forward.method, forward.tool.upstream)
+        }
         Command::Call { call, forward, arguments, offer } => format!(
             "call {call} {}.{} {} {offer:?}",
             forward.tool.upstream,
@@ -88,7 +96,7 @@ fn initialize_is_answered_before_any_upstream() {
     let answer = client.line(
         r#"{"jsonrpc":"2.0","id":"i","method":"initialize","params":{"protocolVersion":"2025-06-18"}}"#,
     );
-    assert!(answer[0].starts_with(r#"> {"jsonrpc":"2.0","id":"i","result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{"listChanged":true}}"#), "{answer:?}");
+    assert!(answer[0].starts_with(r#"> {"jsonrpc":"2.0","id":"i","result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{"listChanged":true},"resources":{"subscribe":true,"#), "{answer:?}");
     assert_eq!(client.line(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#), [""; 0]);
 }
 
@@ -189,7 +197,18 @@ fn what_may_not_run_is_refused_and_recorded() {
         &["-32600", "refused", "-32600", "refused"],
     );
     check(r#"{"jsonrpc":"2.0","id":9,"method":"server/discover"}"#, &["-32601"]);
-    check(r#"{"jsonrpc":"2.0","id":10,"method":"resources/list"}"#, &["-32601"]);
+    check(r#"{"jsonrpc":"2.0","id":10,"method":"resources/read"}"#, &["-32602"]);
+    check(
+        r#"{"jsonrpc":"2.0","id":12,"method":"resources/read","params":{"uri":"a:\u0031"}}"#,
+        &[
+            r#"-32002,"message":"no server lists this resource, or a template for it","data":{"uri":"a:\u0031"}}"#,
+        ],
+    );
+    check(
+        r#"{"jsonrpc":"2.0","id":13,"method":"prompts/get","params":{"name":"a__p"}}"#,
+        &["unknown prompt"],
+    );
+    check(r#"{"jsonrpc":"2.0","id":14,"method":"logging/setLevel","params":{"level":"loud"}}"#, &["-32602"]);
     check(r#"{"jsonrpc":"2.0","id":11,"method":"tools/list","params":{"cursor":"x"}}"#, &["-32602"]);
     check("not json", &["not JSON"]);
     check("Content-Length: 10", &["Content-Length"]);
@@ -310,4 +329,109 @@ fn an_overlong_request_is_answered() {
         answer[0].contains(r#""id":"long","error""#) && answer[0].contains("message_bytes"),
         "{answer:?}"
     );
+}
+
+/// A client of two upstreams with a resource, a template and a prompt each.
+fn with_lists() -> Client {
+    let mut client = Client::new();
+    for name in ["a", "b"] {
+        let mut listing = Listing { capabilities: Capabilities::all(), ..Listing::default() };
+        for (list, raw) in [
+            (List::Resources, format!(r#"{{"uri":"{name}:1","name":"n"}}"#)),
+            (List::Templates, format!(r#"{{"uriTemplate":"{name}:{{id}}","name":"n"}}"#)),
+            (List::Prompts, r#"{"name":"p"}"#.to_owned()),
+        ] {
+            listing.set(list, crate::mcp::entry::entries(list, name, &[raw.into()]).0.into());
+        }
+        client.event(Event::Upstream(name.into(), Standing::Ready(Arc::new(listing))));
+    }
+    client.line(r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{}}"#);
+    client
+}
+
+#[test]
+fn every_request_finds_its_upstream_and_says_what_is_judged() {
+    let mut client = with_lists();
+    let mut check = |method: &str, params: &str, expected: &str| {
+        let line = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{params}}}"#);
+        let found = client.line(&line);
+        assert_eq!(found.len(), 1, "{line}: {found:?}");
+        let number = client.session.next_call.to_string();
+        assert_eq!(found[0].replacen(&number, "N", 1), expected, "{line}");
+        client.event(Event::Finished(client.session.next_call, result("{}")));
+    };
+    check(
+        "resources/read",
+        r#"{"_meta":{"progressToken":1},"uri":"a:1","x":[1.0]}"#,
+        r#"ReadResource(Listed) N a [] {"uri":"a:1","x":[1.0]}"#,
+    );
+    check("resources/read", r#"{"uri":"b:7"}"#, r#"ReadResource(Made) N b [] {"uri":"b:7"}"#);
+    check("resources/subscribe", r#"{"uri":"b:1"}"#, r#"Subscribe(Listed) N b [] {"uri":"b:1"}"#);
+    check("resources/unsubscribe", r#"{"uri":"b:1"}"#, r#"Unsubscribe N b [] {"uri":"b:1"}"#);
+    check(
+        "prompts/get",
+        r#"{"name":"b__p","arguments":{"who":"me"}}"#,
+        r#"GetPrompt N b ["\"p\""] {"name":"p","arguments":{"who":"me"}}"#,
+    );
+    check(
+        "completion/complete",
+        r#"{"argument":{"name":"who","value":"m"},"ref":{"type":"ref/prompt","name":"a__p"}}"#,
+        r#"Complete N a ["\"p\""] {"argument":{"name":"who","value":"m"},"ref":{"type":"ref/prompt","name":"p"}}"#,
+    );
+    check(
+        "completion/complete",
+        r#"{"ref":{"type":"ref/resource","uri":"b:{id}"},"argument":{"name":"id","value":""}}"#,
+        r#"Complete N b [] {"ref":{"type":"ref/resource","uri":"b:{id}"},"argument":{"name":"id","value":""}}"#,
+    );
+}
+
+#[test]
+fn a_refusal_of_what_is_no_tool_is_an_error() {
+    let mut client = with_lists();
+    client.line(r#"{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"a:1"}}"#);
+    let refused = client.event(Event::Finished(1, Reply::Refused("[bouncer blocked] no".to_owned())));
+    assert_eq!(
+        refused,
+        [r#"> {"jsonrpc":"2.0","id":1,"error":{"code":-32010,"message":"[bouncer blocked] no"}}"#]
+    );
+}
+
+#[test]
+fn lists_other_than_tools_are_told_to_be_stale_once() {
+    let mut client = with_lists();
+    for (id, method) in [(1, "resources/list"), (2, "resources/templates/list"), (3, "prompts/list")] {
+        let listed = client.line(&format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}"}}"#));
+        assert_eq!(listed.len(), 1, "{listed:?}");
+    }
+    let listing = Arc::new(Listing { capabilities: Capabilities::all(), ..Listing::default() });
+    let changed = client.event(Event::Upstream("a".into(), Standing::Ready(listing)));
+    assert_eq!(changed, ["Timer(Changed, 100ms)"]);
+    assert_eq!(
+        client.event(Event::Timer(Timer::Changed)),
+        [
+            r#"> {"jsonrpc":"2.0","method":"notifications/resources/list_changed"}"#,
+            r#"> {"jsonrpc":"2.0","method":"notifications/prompts/list_changed"}"#,
+        ]
+    );
+    assert_eq!(client.event(Event::Timer(Timer::Changed)), [""; 0]);
+}
+
+#[test]
+fn levels_are_handed_on_and_notifications_pass_but_those_of_anothers_uri() {
+    let mut client = with_lists();
+    let set =
+        client.line(r#"{"jsonrpc":"2.0","id":1,"method":"logging/setLevel","params":{"level":"warning"}}"#);
+    assert_eq!(set, [r#"> {"jsonrpc":"2.0","id":1,"result":{}}"#, "Level(Warning)"]);
+    let mut heard = |upstream: &str, method: &'static str, params: &'static str| {
+        let (method, params) = (Bytes::from_static(method.as_bytes()), Bytes::from_static(params.as_bytes()));
+        client.event(Event::Heard(upstream.into(), method, Some(params)))
+    };
+    assert_eq!(
+        heard("b", "notifications/message", r#"{"level":"info","data":1e400}"#),
+        [r#"> {"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":1e400}}"#]
+    );
+    let updated = "notifications/resources/updated";
+    assert_eq!(heard("a", updated, r#"{"uri":"a:1"}"#).len(), 1);
+    assert_eq!(heard("b", updated, r#"{"uri":"a:1"}"#).len(), 0);
+    assert_eq!(heard("b", updated, r#"{"uri":"b:1/part"}"#).len(), 1);
 }

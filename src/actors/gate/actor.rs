@@ -11,6 +11,7 @@ use serde_json::Value;
 use crate::actors::approval::{Hold, Lookup};
 use crate::actors::audit::{AppendOutcome, AppendVerdict, OutcomeRecord, Sealing};
 use crate::actors::budget::Reserve;
+use crate::actors::last_run::LastRun;
 use crate::actors::messages::{
     Admission, AdmitAgain, CallOutcome, JudgeCall, Judgement, RecordListing, RecordNotice, RecordOutput,
     RecordRefusal, SessionId, Ticket,
@@ -27,7 +28,7 @@ use crate::policy::{
 use crate::provenance::{Source, Vouched};
 
 use super::judge::judge;
-use super::tools::{Listed, Stamp, Tools, UpstreamFacts};
+use super::tools::{Known, Listed, Stamp, Tools, UpstreamFacts};
 
 /// Links of one record and host that are told apart; what is beyond counts as used.
 const LINKS: usize = 4_096;
@@ -61,6 +62,8 @@ pub struct Settings {
     pub policy: Policy,
     /// What the upstreams were when they were first seen.
     pub pins: Pins,
+    /// What the upstreams offered when they last ran.
+    pub last_run: LastRun,
     /// What is protected whatever the policy says.
     pub guard: Guard,
     /// The upstreams by configured name.
@@ -77,7 +80,12 @@ pub(super) struct Forwarded {
     pub(super) own_data: Arc<[OwnPlace]>,
     pub(super) creates: Creates,
     pub(super) granted: Vouched,
+    /// What its result is.
+    pub(super) source: Source,
 }
+
+/// The rules of requests, by upstream, method and effect.
+type RequestRules = BTreeMap<(Arc<str>, &'static str, Effect), Arc<Known>>;
 
 /// What the gate knows. Lives on one arbiter; borrowed in synchronous sections only.
 pub(super) struct Core {
@@ -87,7 +95,10 @@ pub(super) struct Core {
     pub(super) pins: Pins,
     pub(super) tools: RefCell<Tools>,
     pub(super) since: Option<String>,
-    upstreams: BTreeMap<Arc<str>, UpstreamFacts>,
+    pub(super) upstreams: BTreeMap<Arc<str>, UpstreamFacts>,
+    /// The rules of requests that are no tool calls, as far as they were needed.
+    pub(super) requests: RefCell<RequestRules>,
+    last_run: LastRun,
     process: String,
     tickets: RefCell<BTreeMap<u64, Forwarded>>,
     next: Cell<u64>,
@@ -155,7 +166,7 @@ pub struct GateActor {
 impl GateActor {
     /// A gate over the shared actors.
     pub fn new(settings: Settings, shared: Shared) -> Self {
-        let Settings { policy, pins, guard, upstreams, process, since } = settings;
+        let Settings { policy, pins, last_run, guard, upstreams, process, since } = settings;
         Self {
             core: Rc::new(Core {
                 shared,
@@ -165,6 +176,8 @@ impl GateActor {
                 tools: RefCell::default(),
                 since,
                 upstreams,
+                requests: RefCell::default(),
+                last_run,
                 process,
                 tickets: RefCell::default(),
                 next: Cell::new(0),
@@ -253,8 +266,9 @@ impl Core {
 
 /// What the client is about to see of a call, where it sees anything of the upstream's.
 fn shown(msg: RecordOutput, forwarded: Option<Forwarded>) -> Option<NoteShown> {
+    let source = forwarded.as_ref().map_or(Source::Result, |forwarded| forwarded.source);
     let (message, source) = match msg.outcome {
-        CallOutcome::Result(raw) => (raw, Source::Result),
+        CallOutcome::Result(raw) => (raw, source),
         CallOutcome::Error(raw) => (raw, Source::Error),
         CallOutcome::Cancelled | CallOutcome::Lost(_) => return None,
     };
@@ -317,6 +331,7 @@ struct RefusedRecord<'a> {
 async fn admit(core: &Rc<Core>, upstream: &Arc<str>, listed: Listed) -> Admission {
     let Some(facts) = core.upstreams.get(upstream) else { return Admission::default() };
     let (key, pin) = (Arc::from(state_key(&facts.identity)), Arc::clone(&listed.pin));
+    core.last_run.note(&key, &listed.capabilities, listed.instructions.as_deref());
     let comparison = compare(core, &key, &pin).await;
     for (tool, changes) in comparison.1.drift.iter().filter(|_| core.pins.reports()) {
         tracing::warn!("{}", drift_notice(upstream, tool, changes, core.pins.mode()));
@@ -366,7 +381,7 @@ impl Handler<RecordNotice> for GateActor {
                 upstream: msg.upstream,
                 tool: None,
                 call: msg.call.0,
-                source: Source::Notification,
+                source: msg.source,
                 message: msg.message,
                 own_data: Arc::from(Vec::new()),
                 arguments: None,

@@ -7,6 +7,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use crate::actors::messages::JudgeCall;
+use crate::mcp::Method;
 
 /// A call whose arguments were read.
 pub(super) struct Call {
@@ -48,6 +49,10 @@ impl Call {
             Err(_) => return Err(Unreadable::NotReadable),
         };
         let mut digest = Sha256::new();
+        if msg.method != Method::CallTool {
+            // A tool may have the name of a method; what was granted for one is not for the other.
+            digest.update(b"request");
+        }
         for part in [msg.tool.upstream.as_bytes(), msg.tool.name.as_bytes(), raw.as_ref()] {
             digest.update((part.len() as u64).to_le_bytes());
             digest.update(part);

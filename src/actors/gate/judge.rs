@@ -11,6 +11,7 @@ use crate::actors::audit::{AppendVerdict, Flush, Sealing, VerdictRecord};
 use crate::actors::messages::{JudgeCall, Judgement};
 use crate::actors::taint::NoteSent;
 use crate::clock;
+use crate::mcp::Method;
 use crate::policy::{
     AskedAbout, Contract, Creates, Facts, Finding, Outcome, PinState, Reason, Subject, Unasked, Verdict,
     asked_about, decide, question, refusal, vouched,
@@ -20,6 +21,7 @@ use crate::provenance::Vouched;
 use super::actor::{Core, Forwarded};
 use super::call::Call;
 use super::gather::{Gathered, gather, reserve};
+use super::requests;
 use super::tools::Known;
 use super::words::ask_about_words;
 
@@ -59,9 +61,14 @@ pub(super) async fn judge(core: Rc<Core>, msg: JudgeCall) -> Judgement {
             return conclude(&core, &call, None, Settled::plain(verdict)).await;
         }
     };
-    ask_about_words(&core, &call).await;
-    let known = core.tools.borrow().get(&call.msg.tool);
-    let pin = core.pin_state(&call.msg.tool);
+    let (known, pin) = if call.msg.method == Method::CallTool {
+        ask_about_words(&core, &call).await;
+        (core.tools.borrow().get(&call.msg.tool), core.pin_state(&call.msg.tool))
+    } else {
+        let known = requests::rule(&core, &call);
+        let pin = requests::pin_state(&core, known.as_deref());
+        (known, pin)
+    };
     let Some(known) = known.filter(|_| pin == PinState::Known) else {
         let verdict = decide(&Facts::of_pin(pin));
         return conclude(&core, &call, None, Settled::plain(verdict)).await;
@@ -170,6 +177,7 @@ async fn conclude(core: &Rc<Core>, call: &Call, known: Option<&Arc<Known>>, sett
         arguments: Arc::clone(&call.arguments),
         own_data: Arc::clone(&known.own_data),
         creates: Creates::of(&known.policy),
+        source: requests::source(call.msg.method),
         granted: if settled.grant.is_some() { Vouched::Yes } else { Vouched::No },
     });
     Judgement::Forward { ticket }

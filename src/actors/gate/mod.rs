@@ -1,6 +1,6 @@
 //! The gate: gathers the facts of a call, decides, and carries out the verdict.
 //!
-//! `tools.rs` keeps the policy of each listed tool, `gather.rs` asks the shared actors for facts,
+//! `tools.rs` keeps the policy of each listed tool, `requests.rs` that of what is no tool call, `gather.rs` asks the shared actors for facts,
 //! `judge.rs` decides and holds, `actor.rs` is the face to the relay. All of it runs on the data
 //! path's arbiter; between a check and the change that it justifies there is no await.
 
@@ -9,6 +9,7 @@ mod call;
 mod gather;
 mod judge;
 mod paths;
+mod requests;
 mod tools;
 mod words;
 

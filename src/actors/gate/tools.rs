@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::actors::messages::{Admission, RecordListing};
 use crate::actors::pins::{Compared, in_words};
-use crate::mcp::Tool;
+use crate::mcp::{Capabilities, Tool};
 use crate::policy::heuristics::ToolDescription;
 use crate::policy::{
     Change, Effect, OwnPlace, Pin, Policy, Rewording, ServerPin, ToolPolicy, UpstreamIdentity,
@@ -41,6 +41,9 @@ pub(super) struct Listed {
     tools: Vec<(Arc<str>, ToolDescription)>,
     /// What it pins.
     pub(super) pin: Arc<ServerPin>,
+    /// What its server declared, and its instructions.
+    pub(super) capabilities: Capabilities,
+    pub(super) instructions: Option<String>,
     /// Its number: a listing that is overtaken by a later one is not installed over it.
     turn: u64,
 }
@@ -95,6 +98,8 @@ impl Tools {
             upstream: Arc::clone(&listing.upstream),
             tools,
             pin: Arc::new(ServerPin::new(listing.instructions.as_deref(), pins)),
+            capabilities: listing.capabilities.clone(),
+            instructions: listing.instructions.clone(),
             turn: self.turns,
         }
     }
