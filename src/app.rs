@@ -23,7 +23,7 @@ use crate::actors::session::{Flush, SessionActor, Setting as SessionSetting};
 use crate::actors::upstream::{Setting as UpstreamSetting, Stop, UpstreamActor};
 use crate::actors::{CallNumber, Gate, RecordNotice, SessionId};
 use crate::config::{Config, InheritEnv, UpstreamConfig, log_file, log_folder};
-use crate::mcp::{Catalog, Terms};
+use crate::mcp::{Catalog, Sampling, Terms};
 use crate::policy::Policy;
 use crate::provenance::Source;
 use crate::transport::{Guardian, Inherit, Launch, stdin, stdout};
@@ -113,6 +113,13 @@ fn private_folder(path: &Path) -> Result<(), Fault> {
 async fn serve(settings: Settings, policy: Policy) -> Result<(), Fault> {
     let (reader, writer) = (stdin().map_err(Fault::Stdio)?, stdout().map_err(Fault::Stdio)?);
     let mut signals = Signals::new().map_err(Fault::Runtime)?;
+    let sampling: BTreeMap<String, Sampling> = settings
+        .config
+        .upstreams
+        .iter()
+        .filter(|upstream| policy.admits_sampling(&upstream.name))
+        .map(|upstream| (upstream.name.clone(), Sampling::On))
+        .collect();
     let running = gate::start(&settings, policy)?;
     let gate = running.gate.clone();
     let guardian = Rc::new(Guardian::default());
@@ -130,7 +137,8 @@ async fn serve(settings: Settings, policy: Policy) -> Result<(), Fault> {
     let sorted: BTreeMap<&str, &UpstreamConfig> =
         settings.config.upstreams.iter().map(|config| (config.name.as_str(), config)).collect();
     for config in sorted.into_values() {
-        let setting = upstream(config, &settings, &gate, &guardian, &starts);
+        let mut setting = upstream(config, &settings, &gate, &guardian, &starts);
+        setting.sampling = sampling.get(&config.name).copied().unwrap_or_default();
         let name = setting.terms.name.clone();
         shelves.push((name.clone(), setting.terms.prefix.clone()));
         upstreams.insert(name, UpstreamActor::new(setting).start());
@@ -207,6 +215,7 @@ fn upstream(
         max_message: settings.config.limits.message,
         call_limit: config.call_timeout,
         log: Some(log_file(&settings.state, &config.name)),
+        sampling: Sampling::Off,
         admits: Box::new(move |tool| tools.admits(tool)),
         starts: starts.clone(),
         guardian: guardian.clone(),

@@ -28,12 +28,13 @@ use super::gate::{GateActor, Settings, Shared, UpstreamFacts};
 use super::last_run::LastRun;
 use super::messages::{Answer, CallNumber, Elicit, Gate, JudgeCall, Judgement, RecordListing, SessionId};
 use super::pins::Pins;
+use super::reverse::{Meet, RootsChanged};
 use super::session::{SessionActor, Setting};
 use super::taint::{NotePrompt, TaintActor};
 use super::upstream::{Call, Cancel, Listen, Port, SetLevel, UpstreamChanged, Watch};
 use crate::mcp::{
     Advertised, Capabilities, Catalog, Frame, Link, LinkCommand as Command, LinkEvent as Event, LinkTimer,
-    Listing, Outcome, Standing, Terms,
+    Listing, Offered, Outcome, Sampling, Standing, Terms,
 };
 use crate::policy::{
     Allowance, Cells, Guard, Outcome as Verdict, PinMode, Policy, Provenance, Rule, RuleSet, UpstreamIdentity,
@@ -414,6 +415,20 @@ impl Handler<Call> for Puppet {
     }
 }
 
+impl Handler<Meet> for Puppet {
+    type Result = ();
+
+    fn handle(&mut self, message: Meet, ctx: &mut Self::Context) {
+        self.event(Event::Meet(Offered::of(&message.capabilities, Sampling::Off)), ctx);
+    }
+}
+
+impl Handler<RootsChanged> for Puppet {
+    type Result = ();
+
+    fn handle(&mut self, _: RootsChanged, _: &mut Self::Context) {}
+}
+
 impl Handler<Cancel> for Puppet {
     type Result = ();
 
@@ -637,6 +652,8 @@ fn session(puppet: &Addr<Puppet>, gate: Gate) -> (Addr<SessionActor>, DuplexStre
         watch: puppet.clone().recipient(),
         listen: puppet.clone().recipient(),
         level: puppet.clone().recipient(),
+        meet: puppet.clone().recipient(),
+        roots: puppet.clone().recipient(),
     };
     let (ours, theirs) = tokio::io::duplex(1 << 20);
     let (reader, writer) = tokio::io::split(theirs);
@@ -685,6 +702,8 @@ impl Run {
             listing: judge.clone().recipient(),
             again: judge.clone().recipient(),
             notice: judge.clone().recipient(),
+            ask: judge.clone().recipient(),
+            answer: judge.clone().recipient(),
         };
         let puppet = Puppet::new(&world, &gate, &news).start();
         let (session, ours) = session(&puppet, gate);

@@ -14,7 +14,8 @@ use std::time::Duration;
 use actix::{Message, Recipient};
 use bytes::Bytes;
 
-use crate::mcp::{Capabilities, Method, Tool};
+use super::reverse::RelayedAnswer;
+use crate::mcp::{Capabilities, Method, Modes, Reverse, Tool};
 use crate::provenance::Source;
 
 /// A client session, unique within the process.
@@ -258,6 +259,89 @@ impl Message for RecordNotice {
     type Result = ();
 }
 
+/// An upstream asks something of the client while its call runs. May the client see it?
+#[derive(Debug, Clone)]
+pub struct JudgeAsk {
+    /// The session whose call runs.
+    pub session: SessionId,
+    /// Its number of the call.
+    pub call: CallNumber,
+    /// `clientInfo.name`: hostile text.
+    pub client: Arc<str>,
+    /// The upstream's configured name.
+    pub upstream: Arc<str>,
+    /// What is asked.
+    pub reverse: Reverse,
+    /// How the human may be asked.
+    pub modes: Modes,
+    /// The raw params: hostile text.
+    pub params: Bytes,
+    /// Who can put a question of our own to the human.
+    pub asker: Option<Recipient<Elicit>>,
+    /// How long such a question may stay open.
+    pub patience: Patience,
+}
+
+/// The answer to [`JudgeAsk`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AskJudgement {
+    /// It is recorded, and goes to the client.
+    Pass {
+        /// The params as the client gets them.
+        params: Bytes,
+    },
+    /// It does not. The upstream gets this error.
+    Refuse {
+        /// JSON-RPC code.
+        code: i32,
+        /// Why, in our own words.
+        why: String,
+    },
+}
+
+impl Message for JudgeAsk {
+    type Result = AskJudgement;
+}
+
+/// The client has answered. May the upstream see the answer? Asked once for each [`AskJudgement::Pass`].
+#[derive(Debug, Clone)]
+pub struct JudgeAnswer {
+    /// The session that was asked.
+    pub session: SessionId,
+    /// Its number of the call.
+    pub call: CallNumber,
+    /// `clientInfo.name`: hostile text.
+    pub client: Arc<str>,
+    /// The upstream's configured name.
+    pub upstream: Arc<str>,
+    /// What was asked.
+    pub reverse: Reverse,
+    /// What came.
+    pub answer: RelayedAnswer,
+    /// Who can put a question of our own to the human.
+    pub asker: Option<Recipient<Elicit>>,
+    /// How long such a question may stay open.
+    pub patience: Patience,
+}
+
+/// The answer to [`JudgeAnswer`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AnswerJudgement {
+    /// It is recorded, and goes to the upstream.
+    Pass,
+    /// It does not. The upstream gets this error.
+    Refuse {
+        /// JSON-RPC code.
+        code: i32,
+        /// Why, in our own words.
+        why: String,
+    },
+}
+
+impl Message for JudgeAnswer {
+    type Result = AnswerJudgement;
+}
+
 /// The gate as the relay sees it: the recipients of the messages above.
 #[derive(Clone)]
 pub struct Gate {
@@ -273,4 +357,8 @@ pub struct Gate {
     pub again: Recipient<AdmitAgain>,
     /// Hears what else is passed on.
     pub notice: Recipient<RecordNotice>,
+    /// Judges what upstreams ask of the client.
+    pub ask: Recipient<JudgeAsk>,
+    /// Judges what the client answers them.
+    pub answer: Recipient<JudgeAnswer>,
 }

@@ -18,6 +18,7 @@ mod links;
 mod messages;
 pub mod pins;
 mod pump;
+mod reverse;
 pub mod session;
 mod soon;
 pub mod status;
@@ -29,7 +30,9 @@ pub use holds::short_id;
 pub use hook::{UserPrompt, relay_prompts};
 pub use links::{TooFar, follow_links, follow_links_while};
 pub use messages::{
-    Admission, AdmitAgain, Answer, CallNumber, CallOutcome, Elicit, Gate, JudgeCall, Judgement, LateAnswer,
-    Patience, RecordListing, RecordNotice, RecordOutput, RecordRefusal, SessionId, Ticket,
+    Admission, AdmitAgain, Answer, AnswerJudgement, AskJudgement, CallNumber, CallOutcome, Elicit, Gate,
+    JudgeAnswer, JudgeAsk, JudgeCall, Judgement, LateAnswer, Patience, RecordListing, RecordNotice,
+    RecordOutput, RecordRefusal, SessionId, Ticket,
 };
+pub use reverse::{AskProgress, Face, Meet, Relay, RelayedAnswer, RootsChanged, Unrelay};
 pub use soon::Soon;

@@ -30,6 +30,10 @@ use crate::mcp::{
 use crate::provenance::Source;
 use crate::transport::{Reader, Writer};
 
+mod relays;
+
+use relays::Relaying;
+
 /// What a session is told once.
 pub struct Setting {
     /// Its number.
@@ -96,6 +100,7 @@ pub struct SessionActor {
     stream: Stream,
     calls: BTreeMap<u64, Open>,
     questions: BTreeMap<u64, Question>,
+    relaying: BTreeMap<u64, Relaying>,
     timers: BTreeMap<Timer, u64>,
     next_timer: u64,
     left: Option<oneshot::Sender<()>>,
@@ -123,6 +128,7 @@ impl SessionActor {
             stream: Stream { reader, writer: Outlet::new(writer), lines },
             calls: BTreeMap::new(),
             questions: BTreeMap::new(),
+            relaying: BTreeMap::new(),
             timers: BTreeMap::new(),
             next_timer: 0,
             left: Some(setting.left),
@@ -156,6 +162,10 @@ impl SessionActor {
                 }
             }
             Command::Answered(question, said) => self.answered(question, said),
+            Command::Relayed(id, body) => self.relayed(id, body),
+            Command::RelayedProgress(id, params, token) => self.relayed_progress(id, params, token),
+            Command::Meet(capabilities) => self.meet(&capabilities, ctx),
+            Command::RootsChanged => self.roots_changed(),
             Command::Refused(name, why) => {
                 let client = self.session.client().clone();
                 tell(&self.gate.refusal, RecordRefusal { session: self.id, client, name, why });
@@ -246,6 +256,7 @@ impl SessionActor {
             let _ = left.send(());
         }
         self.questions.clear();
+        self.relaying.clear();
     }
 }
 

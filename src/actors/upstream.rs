@@ -17,16 +17,19 @@ use tracing::warn;
 
 use super::messages::{CallNumber, Gate, SessionId};
 use super::pump::{Outlet, Pump, Pumped, Stream};
+use super::reverse::{Meet, RootsChanged};
 use crate::clock;
 use crate::mcp::{
     Forward, Frame, Level, Lines, Link, LinkCommand as Command, LinkEvent as Event, LinkTimer as Timer,
-    Outcome, Span, Standing, Terms,
+    Outcome, Sampling, Span, Standing, Terms,
 };
 use crate::provenance::escaped;
 use crate::transport::{Child, ErrorLog, Guardian, Launch, spawn};
 
+mod asks;
 mod lists;
 
+use asks::Asks;
 use lists::Shelf;
 
 /// Send this call, and answer with how it ended.
@@ -129,6 +132,10 @@ pub struct Port {
     pub listen: Recipient<Listen>,
     /// Hears from which level on log messages are wanted.
     pub level: Recipient<SetLevel>,
+    /// Is told of the client.
+    pub meet: Recipient<Meet>,
+    /// Hears that the client's roots are others than before.
+    pub roots: Recipient<RootsChanged>,
 }
 
 impl From<&Addr<UpstreamActor>> for Port {
@@ -139,6 +146,8 @@ impl From<&Addr<UpstreamActor>> for Port {
             watch: upstream.clone().recipient(),
             listen: upstream.clone().recipient(),
             level: upstream.clone().recipient(),
+            meet: upstream.clone().recipient(),
+            roots: upstream.clone().recipient(),
         }
     }
 }
@@ -171,6 +180,8 @@ pub struct Setting {
     pub call_limit: Option<Duration>,
     /// Where its stderr goes.
     pub log: Option<PathBuf>,
+    /// Whether it may use the client's model.
+    pub sampling: Sampling,
     /// Whether a tool of this name exists for clients.
     pub admits: Box<dyn Fn(&str) -> bool>,
     /// Shared by all upstreams: how many may start at once.
@@ -205,6 +216,7 @@ pub struct UpstreamActor {
     generation: u64,
     waiters: BTreeMap<u64, Waiter>,
     keys: BTreeMap<(SessionId, CallNumber), u64>,
+    asks: Asks,
     timers: BTreeMap<Timer, u64>,
     next_timer: u64,
     permit: Option<OwnedSemaphorePermit>,
@@ -242,6 +254,7 @@ impl UpstreamActor {
             generation: 0,
             waiters: BTreeMap::new(),
             keys: BTreeMap::new(),
+            asks: Asks::default(),
             timers: BTreeMap::new(),
             next_timer: 0,
             permit: None,
@@ -287,6 +300,8 @@ impl UpstreamActor {
                     let _ = progress.try_send(Progress { call: waiter.key.1, params, token });
                 }
             }
+            Command::Ask(request) => self.ask(request, ctx),
+            Command::Unask(number, reason) => self.unask(number, reason),
             Command::Listed(listed) => self.listed(listed, ctx),
             Command::Entries(list, entries) => self.entries(list, entries, ctx),
             Command::Heard(method, params) => self.heard(&method, params.as_ref()),

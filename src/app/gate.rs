@@ -87,7 +87,9 @@ pub(super) fn start(settings: &Settings, policy: Policy) -> Result<Running, Faul
         refusal: gate.clone().recipient(),
         listing: gate.clone().recipient(),
         again: gate.clone().recipient(),
-        notice: gate.recipient(),
+        notice: gate.clone().recipient(),
+        ask: gate.clone().recipient(),
+        answer: gate.recipient(),
     };
     Ok(Running { gate, approval, advertised, _socket: socket })
 }

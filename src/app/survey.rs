@@ -15,14 +15,17 @@ use tracing::warn;
 
 use crate::actors::upstream::{Stop, UpstreamActor, UpstreamChanged, Watch};
 use crate::actors::{
-    Admission, AdmitAgain, Gate, JudgeCall, Judgement, RecordListing, RecordNotice, RecordOutput,
-    RecordRefusal,
+    Admission, AdmitAgain, AnswerJudgement, AskJudgement, Gate, JudgeAnswer, JudgeAsk, JudgeCall, Judgement,
+    Meet, RecordListing, RecordNotice, RecordOutput, RecordRefusal,
 };
 use crate::config::{Config, log_folder};
 use crate::mcp::{Listing, Standing, Tool};
 use crate::transport::Guardian;
 
 use super::{Fault, STARTS_AT_ONCE, STOP_LIMIT, Settings, Signals, private_folder, upstream};
+
+/// JSON-RPC: what an upstream gets that asks something of nobody.
+const NO_CLIENT: i32 = -32601;
 
 /// What one server showed.
 #[derive(Debug, Clone, Default)]
@@ -65,11 +68,16 @@ async fn look(settings: Settings) -> Result<BTreeMap<String, Surveyed>, Fault> {
         listing: surveyor.clone().recipient(),
         again: surveyor.clone().recipient(),
         notice: surveyor.clone().recipient(),
+        ask: surveyor.clone().recipient(),
+        answer: surveyor.clone().recipient(),
     };
     let starts = Arc::new(Semaphore::new(STARTS_AT_ONCE));
     let mut upstreams = Vec::new();
     for config in &settings.config.upstreams {
         let address = UpstreamActor::new(upstream(config, &settings, &gate, &guardian, &starts)).start();
+        // There is nobody to ask anything of, and nothing to wait for.
+        let nobody = Meet { capabilities: bytes::Bytes::from_static(b"{}"), session: None };
+        let _ = address.send(nobody).await;
         // An upstream that is gone already is one that never lists.
         let _ = address.send(Watch(surveyor.clone().recipient())).await;
         upstreams.push(address);
@@ -181,6 +189,23 @@ impl Handler<RecordNotice> for Surveyor {
     type Result = ();
 
     fn handle(&mut self, _: RecordNotice, _: &mut Self::Context) {}
+}
+
+// FAIL CLOSED: no client stands behind a survey, so nothing is asked of one.
+impl Handler<JudgeAsk> for Surveyor {
+    type Result = MessageResult<JudgeAsk>;
+
+    fn handle(&mut self, _: JudgeAsk, _: &mut Self::Context) -> Self::Result {
+        MessageResult(AskJudgement::Refuse { code: NO_CLIENT, why: crate::policy::BLOCKED.to_owned() })
+    }
+}
+
+impl Handler<JudgeAnswer> for Surveyor {
+    type Result = MessageResult<JudgeAnswer>;
+
+    fn handle(&mut self, _: JudgeAnswer, _: &mut Self::Context) -> Self::Result {
+        MessageResult(AnswerJudgement::Refuse { code: NO_CLIENT, why: crate::policy::BLOCKED.to_owned() })
+    }
 }
 
 impl Handler<Tell> for Surveyor {

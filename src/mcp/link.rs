@@ -23,11 +23,14 @@ use super::export;
 use super::framing::{Frame, Skim};
 use super::listing::List;
 use super::method::Method;
+use super::offered::Offered;
 use super::scan::{self, Span};
 
 mod lists;
+mod reverse;
 
 use lists::Lists;
+pub use reverse::{Answer, Request};
 
 /// The revision offered to upstreams.
 pub const LATEST: &str = "2025-11-25";
@@ -105,6 +108,14 @@ pub enum Event {
     Cancel(u64, Option<Bytes>),
     /// Clients want log messages from this level on.
     Level(Level),
+    /// The client is known, and what of it the upstream is offered. No process is greeted before.
+    Meet(Offered),
+    /// The answer to the request of the upstream with this number.
+    Answer(u64, Answer),
+    /// The client reports progress of that request: raw params, and where the token stands in them.
+    AskProgress(u64, Bytes, Span),
+    /// The client's roots are others than before.
+    RootsChanged,
     /// A timer has run out.
     Timer(Timer),
 }
@@ -118,6 +129,10 @@ pub enum Command {
     Done(u64, Outcome),
     /// Progress of the call with this id: raw params, and where its token stands in them.
     Progress(u64, Bytes, Span),
+    /// The upstream asks something of the client; [`Event::Answer`] follows unless it ends before.
+    Ask(Request),
+    /// Nobody waits for the answer to that request any more. The raw reason is the upstream's.
+    Unask(u64, Option<Bytes>),
     /// The first listing of a process, or a changed one.
     Listed(Listed),
     /// Another list of it, for the first time or changed.
@@ -160,6 +175,8 @@ const STEADY: Duration = Duration::from_secs(20);
 enum Phase {
     /// No process.
     Away,
+    /// A process runs, and the client is not known yet.
+    Waiting,
     /// `initialize` is out, under this id.
     Greeting(u64),
     /// The first listing of the process's tools is under way.
@@ -175,6 +192,8 @@ pub struct Link {
     phase: Phase,
     next_id: u64,
     in_flight: BTreeSet<u64>,
+    offered: Option<Offered>,
+    requests: reverse::Requests,
     waiting: VecDeque<(u64, Forward)>,
     lists: Lists,
     capabilities: Capabilities,
@@ -199,6 +218,8 @@ impl Link {
             phase: Phase::Away,
             next_id: 0,
             in_flight: BTreeSet::new(),
+            offered: None,
+            requests: reverse::Requests::default(),
             waiting: VecDeque::new(),
             lists: Lists::default(),
             capabilities: Capabilities::default(),
@@ -223,6 +244,7 @@ impl Link {
     /// Takes an event at `now`, a monotonic time from any origin, and appends what is to be done.
     pub fn step(&mut self, now: Duration, event: Event, out: &mut Vec<Command>) {
         match event {
+            Event::Opened if self.offered.is_none() => self.phase = Phase::Waiting,
             Event::Opened => self.greet(out),
             Event::Frame(Frame::Line(line)) => self.line(now, &line, out),
             Event::Frame(Frame::TooLong(skim)) => self.too_long(&skim, out),
@@ -230,6 +252,10 @@ impl Link {
             Event::Call(id, call) => self.call(id, call, out),
             Event::Cancel(id, reason) => self.cancel(id, reason.as_deref(), out),
             Event::Level(level) => self.set_level(level, out),
+            Event::Meet(offered) => self.meet(offered, out),
+            Event::Answer(number, answer) => self.answered(number, &answer, out),
+            Event::AskProgress(number, params, token) => self.ask_progress(number, &params, token, out),
+            Event::RootsChanged => self.roots_changed(out),
             Event::Timer(timer) => self.timer(timer, out),
         }
     }
@@ -238,12 +264,15 @@ impl Link {
         let id = self.mint();
         self.phase = Phase::Greeting(id);
         self.why_closing = None;
-        let params = serde_json::json!({
-            "protocolVersion": LATEST,
-            "capabilities": {},
-            "clientInfo": { "name": "bouncer", "title": "Bouncer", "version": env!("CARGO_PKG_VERSION") },
-        });
-        out.push(Command::Write(envelope::request(id, "initialize", params.to_string().as_bytes())));
+        let capabilities = self.offered.as_ref().map_or_else(|| b"{}".to_vec(), Offered::raw);
+        let head = format!("{{\"protocolVersion\":\"{LATEST}\",\"capabilities\":");
+        let tail = concat!(
+            ",\"clientInfo\":{\"name\":\"bouncer\",\"title\":\"Bouncer\",\"version\":\"",
+            env!("CARGO_PKG_VERSION"),
+            "\"}}"
+        );
+        let params = [head.as_bytes(), &capabilities, tail.as_bytes()].concat();
+        out.push(Command::Write(envelope::request(id, "initialize", &params)));
         out.push(Command::Timer(Timer::Start, self.terms.start_limit));
     }
 
@@ -253,10 +282,10 @@ impl Link {
                 Some(id) => self.response(now, id, body, out),
                 None => note("it sent an answer without a usable id", out),
             },
-            Incoming::Request { id, method, .. } => out.push(Command::Write(match &*method {
-                b"ping" => envelope::result(&id, b"{}"),
-                _ => envelope::error(&id, envelope::METHOD_NOT_FOUND, "this client does not offer that method"),
-            })),
+            Incoming::Request { id, method, .. } if &*method == b"ping" => {
+                out.push(Command::Write(envelope::result(&id, b"{}")));
+            }
+            Incoming::Request { id, method, params } => self.asked(&id, &method, params, out),
             Incoming::Notification { method, params } => self.notification(now, &method, params, out),
             Incoming::Batch(entries) => {
                 for entry in entries {
@@ -290,6 +319,7 @@ impl Link {
                     escape(&self.terms.name, 80)
                 )),
             };
+            self.call_ended(id, out);
             out.push(Command::Done(id, outcome));
         } else if self.phase == Phase::Greeting(id) {
             self.greeted(body, out);
@@ -378,6 +408,7 @@ impl Link {
             return;
         }
         match (&method[..], params) {
+            (b"notifications/cancelled", Some(params)) => self.given_up(&params, out),
             (b"notifications/progress", Some(params)) => {
                 let Some(token) = scan::member(&params, "progressToken") else { return };
                 let id = Id::read(params.slice(token.clone())).and_then(|id| id.number());
@@ -399,7 +430,10 @@ impl Link {
             skim.length
         );
         match id.filter(|_| !skim.is_request) {
-            Some(id) if self.in_flight.remove(&id) => out.push(Command::Done(id, Outcome::Broken(what))),
+            Some(id) if self.in_flight.remove(&id) => {
+                self.call_ended(id, out);
+                out.push(Command::Done(id, Outcome::Broken(what)));
+            }
             _ => {
                 note("it sent a message over the limit of `limits.message_bytes`, which is skipped", out);
             }
@@ -462,6 +496,7 @@ impl Link {
                 }
                 None => format!("{{\"requestId\":{id}}}").into_bytes(),
             };
+            self.call_ended(id, out);
             out.push(Command::Write(envelope::notification("notifications/cancelled", Some(&params))));
         } else {
             let before = self.waiting.len();
@@ -501,6 +536,7 @@ impl Link {
             self.failures = 0;
         }
         let was_ready = self.phase == Phase::Ready;
+        self.forget_requests(out);
         let name = escape(&self.terms.name, 80);
         for id in std::mem::take(&mut self.in_flight) {
             let why = format!(

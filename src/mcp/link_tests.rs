@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::mcp::method::Address;
+use crate::mcp::offered::{Reverse, Sampling};
 
 const NOW: Duration = Duration::ZERO;
 
@@ -13,15 +14,31 @@ struct Upstream {
 impl Upstream {
     fn new() -> Self {
         let terms = Terms { name: "up".into(), prefix: "up".into(), start_limit: Duration::from_secs(60) };
-        Self { link: Link::new(terms), now: NOW }
+        let mut new = Self { link: Link::new(terms), now: NOW };
+        new.event(Event::Meet(Offered::default()));
+        new
+    }
+
+    /// One whose client has everything.
+    fn of_a_rich_client() -> Self {
+        let mut new = Self::new();
+        let all =
+            Bytes::from_static(b"{\"roots\":{\"listChanged\":true},\"sampling\":{},\"elicitation\":{}}");
+        new.event(Event::Meet(Offered::of(&all, Sampling::On)));
+        new.greet(ONE);
+        new
     }
 
     fn ready(tools: &str) -> Self {
         let mut new = Self::new();
-        new.event(Event::Opened);
-        new.line(r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"x"}}}"#);
-        new.line(&format!(r#"{{"jsonrpc":"2.0","id":2,"result":{{"tools":{tools}}}}}"#));
+        new.greet(tools);
         new
+    }
+
+    fn greet(&mut self, tools: &str) {
+        self.event(Event::Opened);
+        self.line(r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"x"}}}"#);
+        self.line(&format!(r#"{{"jsonrpc":"2.0","id":2,"result":{{"tools":{tools}}}}}"#));
     }
 
     fn event(&mut self, event: Event) -> Vec<String> {
@@ -345,4 +362,90 @@ fn a_new_process_is_told_the_level_and_the_subscriptions() {
         ),
         [r#"Heard(b"notifications/message", Some(b"{\"level\":\"info\",\"data\":1e400}"))"#]
     );
+}
+
+#[test]
+fn a_process_is_greeted_once_the_client_is_known() {
+    let terms = Terms { name: "up".into(), prefix: "up".into(), start_limit: Duration::from_secs(60) };
+    let mut up = Upstream { link: Link::new(terms), now: NOW };
+    assert_eq!(up.event(Event::Opened), [""; 0]);
+    let declared = Bytes::from_static(br#"{"elicitation":{"form":{}},"sampling":{}}"#);
+    let greeted = up.event(Event::Meet(Offered::of(&declared, Sampling::Off)));
+    assert!(greeted[0].contains(r#""capabilities":{"elicitation":{"form":{}}},"clientInfo""#), "{greeted:?}");
+    assert!(greeted[1].contains("Start"), "{greeted:?}");
+    // What a running process was told stays; its successor is told anew.
+    assert_eq!(up.event(Event::Meet(Offered::default())), [""; 0]);
+    up.event(Event::Closed("it left".to_owned()));
+    assert!(up.event(Event::Opened)[0].contains(r#""capabilities":{},"#));
+}
+
+fn request(commands: &[String]) -> u64 {
+    let number =
+        commands.first().and_then(|it| it.strip_prefix("Ask(Request { number: ")).expect("a request");
+    number.split(',').next().unwrap().parse().unwrap()
+}
+
+const ASK: &str = r#"{"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{"message":"?","_meta":{"progressToken":"p"}}}"#;
+
+#[test]
+fn a_request_goes_out_and_its_answer_back_under_the_upstreams_id() {
+    let mut up = Upstream::of_a_rich_client();
+    up.call(r#"{"name":"up__t"}"#);
+    let asked = up.line(ASK);
+    assert!(asked[0].contains("reverse: Elicit") && asked[0].contains("calls: {3}"), "{asked:?}");
+    let number = request(&asked);
+    let params = Bytes::from_static(br#"{"progress":1,"progressToken":4}"#);
+    assert_eq!(
+        up.event(Event::AskProgress(number, params, 30..31)),
+        [
+            r#"> {"jsonrpc":"2.0","method":"notifications/progress","params":{"progress":1,"progressToken":"p"}}"#
+        ]
+    );
+    let answer = Answer::Result(Bytes::from_static(br#"{"action":"accept","n":1.0}"#));
+    assert_eq!(
+        up.event(Event::Answer(number, answer.clone())),
+        [r#"> {"jsonrpc":"2.0","id":"q","result":{"action":"accept","n":1.0}}"#]
+    );
+    assert_eq!(up.event(Event::Answer(number, answer)), [""; 0], "an id is answered once");
+}
+
+#[test]
+fn a_request_ends_with_its_call_its_sender_or_the_process() {
+    let mut up = Upstream::of_a_rich_client();
+    up.call(r#"{"name":"up__t"}"#);
+    let number = request(&up.line(ASK));
+    let done = up.line(r#"{"jsonrpc":"2.0","id":3,"result":{}}"#);
+    assert!(done[0].starts_with(r#"> {"jsonrpc":"2.0","id":"q","error":{"code":-32600,"#), "{done:?}");
+    assert_eq!(done[1..], [format!("Unask({number}, None)"), "done 3 {}".to_owned()]);
+
+    up.call(r#"{"name":"up__t"}"#);
+    let number = request(&up.line(ASK));
+    let cancelled = up.line(
+        r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"q","reason":"r"}}"#,
+    );
+    assert_eq!(cancelled, [format!("Unask({number}, Some(b\"\\\"r\\\"\"))")]);
+    let late = Answer::Refused(-32603, "late".to_owned());
+    assert_eq!(up.event(Event::Answer(number, late)), [""; 0]);
+
+    let number = request(&up.line(ASK));
+    let cancelled = up.event(Event::Cancel(number - 2, None));
+    assert!(cancelled.contains(&format!("Unask({number}, None)")), "{cancelled:?}");
+
+    let roots = up.line(r#"{"jsonrpc":"2.0","id":9,"method":"roots/list"}"#);
+    assert!(roots[0].contains("reverse: ListRoots") && roots[0].contains("calls: {}"), "{roots:?}");
+    let closed = up.event(Event::Closed("it left".to_owned()));
+    assert!(closed.contains(&format!("Unask({}, None)", request(&roots))), "{closed:?}");
+}
+
+#[test]
+fn what_is_not_offered_is_no_method() {
+    let mut up = Upstream::ready(ONE);
+    for method in ["sampling/createMessage", "elicitation/create", "roots/list", "tasks/get", "x"] {
+        let answer = up.line(&format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}"}}"#));
+        assert!(answer.len() == 1 && answer[0].contains("-32601"), "{method}: {answer:?}");
+    }
+    assert_eq!(up.event(Event::RootsChanged), [""; 0]);
+    let mut rich = Upstream::of_a_rich_client();
+    assert!(rich.event(Event::RootsChanged)[0].contains("roots/list_changed"));
+    assert_eq!(Reverse::of(b"roots/list"), Some(Reverse::ListRoots));
 }

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::capability::Capabilities;
 use super::envelope::Body;
 use super::link::{LATEST, REVISIONS};
+use super::offered::Modes;
 use super::scan::{self, Span};
 use super::session::Said;
 
@@ -27,11 +28,13 @@ pub(crate) struct Greeting {
     pub(crate) client: Arc<str>,
     /// Whether it can show a form.
     pub(crate) can_ask: bool,
+    /// Raw `capabilities`; `{}` where there are none.
+    pub(crate) capabilities: Bytes,
 }
 
 impl Default for Greeting {
     fn default() -> Self {
-        Self { version: LATEST, client: "".into(), can_ask: false }
+        Self { version: LATEST, client: "".into(), can_ask: false, capabilities: Bytes::from_static(b"{}") }
     }
 }
 
@@ -46,12 +49,9 @@ impl Greeting {
         };
         let client = inner(at("clientInfo"), "name");
         let client = client.as_deref().and_then(scan::text).unwrap_or_default().as_ref().into();
-        // A bare `elicitation: {}` means forms; one that names modes has only those.
-        let can_ask = inner(at("capabilities"), "elicitation").is_some_and(|raw| {
-            raw.starts_with(b"{")
-                && (scan::member(&raw, "form").is_some() || scan::member(&raw, "url").is_none())
-        });
-        Self { version, client, can_ask }
+        let can_ask = inner(at("capabilities"), "elicitation").is_some_and(|raw| Modes::read(&raw).form);
+        let capabilities = Bytes::copy_from_slice(at("capabilities").unwrap_or(b"{}"));
+        Self { version, client, can_ask, capabilities }
     }
 
     /// The raw result of `initialize`.
@@ -126,7 +126,7 @@ impl ToolCall {
     }
 }
 
-/// The value of `_meta.progressToken` in raw params.
+/// Where the value of `_meta.progressToken` stands in raw params, if there is one.
 pub(crate) fn token(params: &[u8]) -> Option<Span> {
     token_in(params, &scan::member(params, "_meta")?)
 }

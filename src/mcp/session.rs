@@ -22,11 +22,13 @@ use super::framing::{Frame, Skim};
 use super::link::Forward;
 use super::listing::List;
 use super::method::{Method, RefusalForm};
+use super::offered::Reverse;
 use super::requests::{self, Advertised, Greeting};
 use super::scan::{self, Span};
 
 mod forwarding;
 mod lists;
+mod relayed;
 
 use lists::Known;
 
@@ -56,6 +58,11 @@ pub enum Event {
     },
     /// Nobody waits for the answer to this question any more.
     Withdraw(u64),
+    /// An upstream asks the client something, under an id from [`Session::mint`]: the raw params as they
+    /// may be shown.
+    Relay(u64, Reverse, Bytes),
+    /// Nobody waits for the answer to that any more, for this raw reason.
+    Unrelay(u64, Option<Bytes>),
     /// A timer has run out.
     Timer(Timer),
 }
@@ -119,6 +126,14 @@ pub enum Command {
     Level(Level),
     /// A question has its answer.
     Answered(u64, Said),
+    /// What an upstream asked has its answer.
+    Relayed(u64, Body),
+    /// The client reports progress of what an upstream asked: raw params, and where the token stands in them.
+    RelayedProgress(u64, Bytes, Span),
+    /// The client is known: its raw capabilities.
+    Meet(Bytes),
+    /// The client's roots are others than before.
+    RootsChanged,
     /// A request was refused before it could be judged: the name it asked for, and why.
     Refused(String, String),
     /// Send [`Event::Timer`] after this time.
@@ -167,6 +182,8 @@ pub struct Session {
     next_question: u64,
     questions: BTreeMap<u64, u64>,
     lists: Known,
+    relayed: relayed::Relayed,
+    is_met: bool,
 }
 
 impl Session {
@@ -185,6 +202,8 @@ impl Session {
             next_question: 0,
             questions: BTreeMap::new(),
             lists: Known::default(),
+            relayed: relayed::Relayed::default(),
+            is_met: false,
         }
     }
 
@@ -222,6 +241,8 @@ impl Session {
                 self.ask(question, call, &message, &schema, out);
             }
             Event::Withdraw(question) => self.withdraw(question, out),
+            Event::Relay(id, reverse, params) => self.relay(id, reverse, &params, out),
+            Event::Unrelay(id, reason) => self.unrelay(id, reason.as_deref(), out),
             Event::Timer(timer) => self.timer(timer, out),
         }
     }
@@ -254,13 +275,12 @@ impl Session {
     fn message(&mut self, message: Incoming, out: &mut Vec<Command>) {
         match message {
             Incoming::Request { id, method, params } => self.request(id, &method, params, out),
-            Incoming::Notification { method, params } => {
-                if &*method == b"notifications/cancelled"
-                    && let Some(params) = params
-                {
-                    self.cancelled(&params, out);
-                }
-            }
+            Incoming::Notification { method, params } => match (&*method, params) {
+                (b"notifications/cancelled", Some(params)) => self.cancelled(&params, out),
+                (b"notifications/progress", Some(params)) => self.relayed_progress(params, out),
+                (b"notifications/roots/list_changed", _) => out.push(Command::RootsChanged),
+                _ => {}
+            },
             Incoming::Response { id, body } => self.response(id.as_ref(), &body, out),
             Incoming::Invalid { id: Some(id), why } => self.reject(&id, &why, out),
             Incoming::Invalid { id: None, why } => out.push(Command::Refused(String::new(), why)),
@@ -291,6 +311,10 @@ impl Session {
             ));
             return;
         }
+        // A client that asks for something without a handshake has declared nothing.
+        if !self.is_met && !matches!(method, b"initialize" | b"ping") {
+            self.meet(out);
+        }
         match method {
             b"tools/call" => self.call(id, params, out),
             b"resources/read" | b"resources/subscribe" | b"resources/unsubscribe" => {
@@ -307,12 +331,18 @@ impl Session {
                 let answer = self.greeting.answer(&self.advertised);
                 out.push(Command::Send(envelope::result(&id, answer.as_bytes())));
                 self.is_greeted = true;
+                self.meet(out);
             }
             other => match List::asked(other).filter(|list| self.offers(*list)) {
                 Some(list) => self.list(id, list, params.as_deref(), out),
                 None => not_offered(&id, other, out),
             },
         }
+    }
+
+    fn meet(&mut self, out: &mut Vec<Command>) {
+        self.is_met = true;
+        out.push(Command::Meet(self.greeting.capabilities.clone()));
     }
 
     /// Passes on what an upstream tells its clients.
@@ -431,6 +461,9 @@ impl Session {
 
     fn response(&mut self, id: Option<&Id>, body: &Body, out: &mut Vec<Command>) {
         let Some(question) = id.and_then(Id::number) else { return };
+        if self.relayed_answer(question, body, out) {
+            return;
+        }
         if self.questions.remove(&question).is_some() {
             out.push(Command::Answered(question, requests::said(body)));
         }

@@ -97,13 +97,18 @@ fn initialize_is_answered_before_any_upstream() {
         r#"{"jsonrpc":"2.0","id":"i","method":"initialize","params":{"protocolVersion":"2025-06-18"}}"#,
     );
     assert!(answer[0].starts_with(r#"> {"jsonrpc":"2.0","id":"i","result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{"listChanged":true},"resources":{"subscribe":true,"#), "{answer:?}");
+    assert_eq!(answer[1..], ["Meet(b\"{}\")"]);
     assert_eq!(client.line(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#), [""; 0]);
 }
 
 #[test]
 fn lists_wait_for_starting_upstreams_but_not_for_ever() {
     let mut client = Client::new();
-    assert_eq!(client.line(r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#), ["Timer(Lists, 4s)"]);
+    // Servers wait for what the client declares: one that asks without a handshake has declared nothing.
+    assert_eq!(
+        client.line(r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#),
+        ["Meet(b\"{}\")", "Timer(Lists, 4s)"]
+    );
     assert_eq!(client.upstream("a", &["t"]), [""; 0]);
     assert_eq!(
         client.event(Event::Timer(Timer::Lists)),
@@ -434,4 +439,37 @@ fn levels_are_handed_on_and_notifications_pass_but_those_of_anothers_uri() {
     assert_eq!(heard("a", updated, r#"{"uri":"a:1"}"#).len(), 1);
     assert_eq!(heard("b", updated, r#"{"uri":"a:1"}"#).len(), 0);
     assert_eq!(heard("b", updated, r#"{"uri":"b:1/part"}"#).len(), 1);
+}
+
+#[test]
+fn what_an_upstream_asks_is_answered_once_and_told_apart_from_our_questions() {
+    let mut client = Client::ready("2025-06-18", r#"{"elicitation":{},"roots":{"listChanged":true}}"#);
+    let params = Bytes::from_static(br#"{"message":"m","_meta":{"progressToken":"theirs"}}"#);
+    let id = client.session.mint();
+    assert_eq!(
+        client.event(Event::Relay(id, Reverse::Elicit, params)),
+        [
+            r#"> {"jsonrpc":"2.0","id":1,"method":"elicitation/create","params":{"message":"m","_meta":{"progressToken":1}}}"#
+        ]
+    );
+    assert_eq!(
+        client.line(r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":0.5}}"#),
+        [r#"RelayedProgress(1, b"{\"progressToken\":1,\"progress\":0.5}", 17..18)"#]
+    );
+    let answer =
+        r#"{"jsonrpc":"2.0","id":1,"result":{"action":"accept","content":{"decision":"allow_once"}}}"#;
+    let told = client.line(answer);
+    assert!(told.len() == 1 && told[0].starts_with("Relayed(1, Result("), "{told:?}");
+    assert_eq!(client.line(answer), [""; 0]);
+    let id = client.session.mint();
+    client.event(Event::Relay(id, Reverse::ListRoots, Bytes::from_static(b"{}")));
+    assert_eq!(
+        client.event(Event::Unrelay(id, None)),
+        [r#"> {"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}"#]
+    );
+    assert_eq!(client.line(r#"{"jsonrpc":"2.0","id":2,"result":{"roots":[]}}"#), [""; 0]);
+    assert_eq!(
+        client.line(r#"{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}"#),
+        ["RootsChanged"]
+    );
 }

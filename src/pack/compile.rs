@@ -57,6 +57,10 @@ fn section(entry: &Entry, known: &[&str], check: &mut Checker, rules: &mut RuleS
             let upstreams = check.strings(&entry.value, "`local`").unwrap_or_default();
             rules.local.extend(upstreams.iter().map(|name| Glob::new(name)));
         }
+        "sampling" => {
+            let upstreams = check.strings(&entry.value, "`sampling`").unwrap_or_default();
+            rules.sampling.extend(upstreams.iter().map(|name| Glob::new(name)));
+        }
         "budgets" => {
             for budget in check.map(&entry.value, "`budgets`").unwrap_or_default() {
                 let mut rule = Rule::new(&budget.key);

@@ -158,6 +158,11 @@ pub const FILE: &[Key] = &[
     ),
     key("trusted_destinations", Shape::Texts, "Destinations that every tool may use without a question."),
     key("local", Shape::Texts, "Upstreams that keep what they are given on this machine."),
+    key(
+        "sampling",
+        Shape::Texts,
+        "Upstreams that may have the client's model write something for them, with `*`.",
+    ),
     key("budgets", Shape::PerName(&Shape::Allowance), "How many calls a session may make, by tool."),
 ];
 

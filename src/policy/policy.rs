@@ -58,6 +58,22 @@ impl Policy {
         &self.user
     }
 
+    /// Whether an upstream may use the client's model: only where a file of the user's names it.
+    pub fn admits_sampling(&self, upstream: &str) -> bool {
+        self.refusal.is_none()
+            && self.user.iter().flat_map(|set| &set.sampling).any(|glob| glob.matches(upstream))
+    }
+
+    /// Whether an upstream keeps what it is given.
+    pub fn locality(&self, upstream: &UpstreamIdentity) -> Locality {
+        let by_pack = self
+            .packs
+            .iter()
+            .any(|pack| pack.locality == Locality::Local && pack.binding.binds(&pack.name, upstream));
+        let by_user = self.user.iter().flat_map(|set| &set.local).any(|glob| glob.matches(&upstream.name));
+        if by_pack || by_user { Locality::Local } else { upstream.local }
+    }
+
     /// The rule of one tool of one upstream.
     pub fn tool_policy(&self, upstream: &UpstreamIdentity, tool: &ToolDescription) -> ToolPolicy {
         let mut layers = Layers::heuristic(heuristics::derive(tool), &tool.input_schema);
@@ -67,9 +83,6 @@ impl Policy {
                 if pack.binding.binds(&pack.name, upstream) { Bound::ByConfig } else { Bound::ByName };
             bind(&mut layers, &pack.name, &pack.rules.about(&upstream.name, &tool.name), bound);
             if bound == Bound::ByConfig {
-                if pack.locality == Locality::Local {
-                    layers.policy().locality = Locality::Local;
-                }
                 own_data(&mut layers, &pack.rules.own_data, upstream, tool, Layer::Pack);
             }
         }
@@ -79,9 +92,6 @@ impl Policy {
                 layers.apply(rule, Layer::User);
             }
             own_data(&mut layers, &set.own_data, upstream, tool, Layer::User);
-            if set.local.iter().any(|glob| glob.matches(&upstream.name)) {
-                layers.policy().locality = Locality::Local;
-            }
         }
         // Trust for every tool is no part of an entry, so `replace` does not take it away.
         for set in &self.user {
@@ -89,9 +99,7 @@ impl Policy {
                 layers.trust(rule, Layer::User);
             }
         }
-        if upstream.local == Locality::Local {
-            layers.policy().locality = Locality::Local;
-        }
+        layers.policy().locality = self.locality(upstream);
         let packs = self.packs.iter().filter(|pack| pack.binding.binds(&pack.name, upstream));
         let sets = packs.map(|pack| &pack.rules).chain(&self.user);
         if sets.flat_map(|set| &set.own_data).any(|own| own.is_written_by(&upstream.name, &tool.name)) {

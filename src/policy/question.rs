@@ -207,6 +207,11 @@ fn domain(destination: &Destination) -> Option<String> {
         Kind::Host => destination.text.clone(),
         _ => return None,
     };
+    host_words(&host)
+}
+
+/// The registrable domain of a host, with its Unicode and ASCII forms when they differ.
+pub(super) fn host_words(host: &str) -> Option<String> {
     let ascii = idna::domain_to_ascii(host.trim_matches(['.', '>', ' '])).ok()?;
     let registrable = psl::domain_str(&ascii).map_or_else(|| ascii.clone(), str::to_owned);
     let (unicode, _) = idna::domain_to_unicode(&registrable);

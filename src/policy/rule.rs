@@ -173,6 +173,8 @@ pub struct RuleSet {
     pub trusted: Vec<TrustRule>,
     /// Upstreams that keep what they are given.
     pub local: Vec<Glob>,
+    /// Upstreams that may use the client's model.
+    pub sampling: Vec<Glob>,
 }
 
 impl RuleSet {

@@ -114,6 +114,26 @@ impl ToolPolicy {
             && self.creates == other.creates
     }
 
+    /// The rule of what a client answers an upstream: it is content, and names no destination.
+    pub fn of_answer(locality: Locality) -> Self {
+        Self {
+            effect: Effect::Write,
+            effect_layer: Layer::Heuristic,
+            also: Vec::new(),
+            gate: Gate::On,
+            locality,
+            args: Vec::new(),
+            budget: None,
+            constraints: Vec::new(),
+            trusted: Vec::new(),
+            own_data: Vec::new(),
+            cells: Cells::default(),
+            creates: None,
+            packs: Vec::new(),
+            refused: None,
+        }
+    }
+
     /// The rule about an argument: of several that cover it the one with the longest path.
     pub fn rule_of(&self, argument: &str) -> Option<&ArgRule> {
         self.args.iter().filter(|rule| rule.path.covers(argument)).max_by_key(|rule| rule.path.depth())

@@ -47,6 +47,7 @@ pub use engine::{Engine, Limits, OwnField, Record, Sent, Source, Vouched};
 pub use escape::{escaped, escaped_around, is_hidden};
 pub use extract::{Extraction, extract};
 pub use flows::{Flow, SecretIn, secrets_in};
+pub(crate) use fold::folded;
 pub use kind::Kind;
 pub use lookup::Work;
 pub use own::structures;

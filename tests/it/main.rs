@@ -32,6 +32,7 @@ mod pins;
 mod processes;
 mod questions;
 mod real;
+mod reverse;
 mod schemas;
 mod serve;
 mod stage;

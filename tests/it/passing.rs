@@ -38,22 +38,6 @@ fn a_known_version_is_taken_and_an_unknown_one_gets_the_newest() {
 }
 
 #[test]
-fn a75_reverse_requests_are_answered() {
-    // Relaying them is not built yet; until then an upstream gets an honest answer at once.
-    let ask = json!({"id": 1, "method": "elicitation/create", "params": {"message": "Name?", "requestedSchema": {"type": "object", "properties": {"n": {"type": "string"}}}}});
-    let script = json!({"tools": ["t"], "calls": {"t": [{"request": ask}, {"echo": true}]}});
-    let Some(mut stage) = Stage::new(&[("a", script)]) else { return };
-    let mut client = stage.client();
-    client.tools(&["a__t"]);
-    assert_eq!(client.call("a__t", &json!({})).text(), "{}");
-    let answers: Vec<_> =
-        stage.upstreams[0].messages().into_iter().filter(|message| message.get("method").is_none()).collect();
-    assert_eq!(answers.len(), 1, "{answers:#?}");
-    assert_eq!(answers[0]["id"], 1);
-    assert!(answers[0]["error"]["code"] == -32601, "{}", answers[0]);
-}
-
-#[test]
 fn a80_an_error_passes_with_code_message_and_data() {
     let error = json!({"code": -32042, "message": "auth", "data": {"elicitations": [{"mode": "url",
         "url": "https://login.example.test/x", "elicitationId": "e1", "message": "Sign in"}]}});

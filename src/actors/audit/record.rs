@@ -122,6 +122,137 @@ impl<'a> VerdictRecord<'a> {
     }
 }
 
+/// What an upstream asked of the client.
+#[derive(Debug, Clone, Serialize)]
+pub struct RequestRecord<'a> {
+    /// Always `request`.
+    pub kind: &'static str,
+    /// Milliseconds since the Unix epoch.
+    pub ts: u64,
+    /// The session, unique over processes.
+    pub session: &'a str,
+    /// The session's number of the call that it belongs to.
+    pub call: u64,
+    /// The client's own name, as it gave it.
+    pub client: &'a str,
+    /// The upstream's configured name.
+    pub upstream: &'a str,
+    /// The method.
+    pub tool: &'a str,
+    /// The params, masked and bounded.
+    pub args: Value,
+    /// SHA-256 of the raw params, hex.
+    pub args_sha256: String,
+    /// `allow`, `ask` or `deny`.
+    pub verdict: &'static str,
+    /// Why it was not passed on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<&'a str>,
+    /// What became of our own question, where one was due.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub answer: Option<&'static str>,
+}
+
+impl<'a> RequestRecord<'a> {
+    /// The record of a request, with verdict, reason and answer.
+    pub fn new(
+        (ts, session, call, client): (u64, &'a str, u64, &'a str),
+        (upstream, tool): (&'a str, &'static str),
+        raw: &[u8],
+        (verdict, reason, answer): (&'static str, Option<&'a str>, Option<&'static str>),
+    ) -> Self {
+        let args =
+            serde_json::from_slice(raw).map_or_else(|_| Value::from("unreadable"), |args| masked(&args));
+        let args_sha256 = data_encoding::HEXLOWER.encode(&Sha256::digest(raw));
+        let kind = "request";
+        Self { kind, ts, session, call, client, upstream, tool, args, args_sha256, verdict, reason, answer }
+    }
+}
+
+/// What a client answered an upstream.
+#[derive(Debug, Clone, Serialize)]
+pub struct AnswerRecord<'a> {
+    /// Always `answer`.
+    pub kind: &'static str,
+    /// Milliseconds since the Unix epoch.
+    pub ts: u64,
+    /// The session, unique over processes.
+    pub session: &'a str,
+    /// The session's number of the call that it belongs to.
+    pub call: u64,
+    /// The client's own name, as it gave it.
+    pub client: &'a str,
+    /// The upstream's configured name.
+    pub upstream: &'a str,
+    /// The method.
+    pub tool: &'a str,
+    /// `accept`, `decline`, `cancel`, `unknown`, `result`, `error`, `unanswered` or `gone`.
+    pub action: &'static str,
+    /// What went to the upstream. Of what a human entered only the lengths.
+    pub args: Value,
+    /// SHA-256 of the raw content, hex; not of what a human entered, which may be short enough to guess.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub args_sha256: Option<String>,
+    /// `allow`, `ask` or `deny`.
+    pub verdict: &'static str,
+    /// Why it was not passed on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<&'a str>,
+    /// The grant or answer that let it pass.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub grant: Option<String>,
+}
+
+impl<'a> AnswerRecord<'a> {
+    /// The record of an answer: its action, content and raw content, then verdict, reason and grant.
+    pub fn new(
+        (ts, session, call, client): (u64, &'a str, u64, &'a str),
+        (upstream, tool): (&'a str, &'static str),
+        (action, content, raw): (&'static str, &Value, &[u8]),
+        (verdict, reason, grant): (&'static str, Option<&'a str>, Option<String>),
+    ) -> Self {
+        let by_human = content.get("action").is_some();
+        let args = if by_human { lengths(content, &mut LEAVES.clone()) } else { masked(content) };
+        let digest = || data_encoding::HEXLOWER.encode(&Sha256::digest(raw));
+        let args_sha256 = (!by_human && !raw.is_empty()).then(digest);
+        let kind = "answer";
+        Self {
+            kind,
+            ts,
+            session,
+            call,
+            client,
+            upstream,
+            tool,
+            action,
+            args,
+            args_sha256,
+            verdict,
+            reason,
+            grant,
+        }
+    }
+}
+
+/// The shape of what a human entered: the fields, and how long each answer is.
+fn lengths(value: &Value, left: &mut usize) -> Value {
+    if *left == 0 {
+        return Value::from("…");
+    }
+    *left -= 1;
+    match value {
+        Value::Object(map) => Value::Object(
+            map.iter().take(LEAVES).map(|(key, value)| (cut(key), lengths(value, left))).collect(),
+        ),
+        Value::Array(items) => {
+            Value::Array(items.iter().take(LEAVES).map(|item| lengths(item, left)).collect())
+        }
+        Value::String(text) => Value::from(format!("[masked, {} characters]", text.chars().count())),
+        Value::Number(_) => Value::from("[masked, a number]"),
+        other => other.clone(),
+    }
+}
+
 /// Findings that stand in a record.
 const FINDINGS: usize = 64;
 

@@ -13,8 +13,8 @@ use crate::actors::audit::{AppendOutcome, AppendVerdict, OutcomeRecord, Sealing}
 use crate::actors::budget::Reserve;
 use crate::actors::last_run::LastRun;
 use crate::actors::messages::{
-    Admission, AdmitAgain, CallOutcome, JudgeCall, Judgement, RecordListing, RecordNotice, RecordOutput,
-    RecordRefusal, SessionId, Ticket,
+    Admission, AdmitAgain, AnswerJudgement, AskJudgement, CallOutcome, JudgeAnswer, JudgeAsk, JudgeCall,
+    Judgement, RecordListing, RecordNotice, RecordOutput, RecordRefusal, SessionId, Ticket,
 };
 use crate::actors::pins::{Compared, Pins, drift_notice, state_key};
 use crate::actors::soon::Soon;
@@ -22,12 +22,13 @@ use crate::actors::taint::{Backlog, NoteSent, NoteShown, TraceCall};
 use crate::clock;
 use crate::mcp::Tool;
 use crate::policy::{
-    Change, Creates, DestinationFacts, Effect, Facts, Guard, OwnPlace, PinState, Policy, ServerPin,
+    Change, Creates, DestinationFacts, Effect, Facts, Guard, Locality, OwnPlace, PinState, Policy, ServerPin,
     links_read,
 };
 use crate::provenance::{Source, Vouched};
 
 use super::judge::judge;
+use super::reverse::{judge_answer, judge_ask};
 use super::tools::{Known, Listed, Stamp, Tools, UpstreamFacts};
 
 /// Links of one record and host that are told apart; what is beyond counts as used.
@@ -106,6 +107,13 @@ pub(super) struct Core {
 }
 
 impl Core {
+    /// Whether an upstream keeps what it is given. One that is not known does not.
+    pub(super) fn locality(&self, upstream: &str) -> Locality {
+        self.upstreams
+            .get(upstream)
+            .map_or(Locality::Elsewhere, |facts| self.policy.locality(&facts.identity))
+    }
+
     pub(super) fn session_name(&self, session: SessionId) -> String {
         format!("{}-{session}", self.process)
     }
@@ -368,6 +376,22 @@ impl Handler<AdmitAgain> for GateActor {
             }
             core.tools.borrow().admission(&upstream)
         })
+    }
+}
+
+impl Handler<JudgeAsk> for GateActor {
+    type Result = ResponseFuture<AskJudgement>;
+
+    fn handle(&mut self, msg: JudgeAsk, _: &mut Self::Context) -> Self::Result {
+        Box::pin(judge_ask(Rc::clone(&self.core), msg))
+    }
+}
+
+impl Handler<JudgeAnswer> for GateActor {
+    type Result = ResponseFuture<AnswerJudgement>;
+
+    fn handle(&mut self, msg: JudgeAnswer, _: &mut Self::Context) -> Self::Result {
+        Box::pin(judge_answer(Rc::clone(&self.core), msg))
     }
 }
 

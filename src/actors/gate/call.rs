@@ -6,8 +6,18 @@ use bytes::Bytes;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::actors::messages::JudgeCall;
-use crate::mcp::Method;
+use crate::actors::messages::{JudgeAnswer, JudgeCall};
+use crate::mcp::{Method, Tool};
+
+/// A digest that no other split of the same bytes into parts has.
+pub(super) fn digest_of(parts: &[&[u8]]) -> String {
+    let mut digest = Sha256::new();
+    for part in parts {
+        digest.update((part.len() as u64).to_le_bytes());
+        digest.update(part);
+    }
+    data_encoding::HEXLOWER.encode(&digest.finalize())
+}
 
 /// A call whose arguments were read.
 pub(super) struct Call {
@@ -48,17 +58,27 @@ impl Call {
             Ok(_) => return Err(Unreadable::NotAnObject),
             Err(_) => return Err(Unreadable::NotReadable),
         };
-        let mut digest = Sha256::new();
-        if msg.method != Method::CallTool {
-            // A tool may have the name of a method; what was granted for one is not for the other.
-            digest.update(b"request");
-        }
-        for part in [msg.tool.upstream.as_bytes(), msg.tool.name.as_bytes(), raw.as_ref()] {
-            digest.update((part.len() as u64).to_le_bytes());
-            digest.update(part);
-        }
-        let digest = data_encoding::HEXLOWER.encode(&digest.finalize());
+        // A tool may have the name of a method; what was granted for one is not for the other.
+        let kind: &[u8] = if msg.method == Method::CallTool { b"tool" } else { b"request" };
+        let digest = digest_of(&[kind, msg.tool.upstream.as_bytes(), msg.tool.name.as_bytes(), &raw]);
         Ok(Self { msg, raw, arguments: Arc::new(arguments), digest })
+    }
+
+    /// The answer of a client to an upstream, whose content was read before.
+    pub(super) fn of_answer(msg: &JudgeAnswer, tool: Arc<Tool>, raw: Bytes) -> Self {
+        let arguments = serde_json::from_slice(&raw).unwrap_or_default();
+        let digest = digest_of(&[b"answer", msg.upstream.as_bytes(), tool.name.as_bytes(), &raw]);
+        let msg = JudgeCall {
+            session: msg.session,
+            call: msg.call,
+            client: Arc::clone(&msg.client),
+            method: Method::CallTool,
+            tool,
+            arguments: Some(raw.clone()),
+            asker: msg.asker.clone(),
+            patience: msg.patience,
+        };
+        Self { msg, raw, arguments: Arc::new(arguments), digest }
     }
 
     /// A call whose arguments could not be read: only refused.

@@ -29,10 +29,10 @@ use super::words::ask_about_words;
 const LOOKS: u32 = 64;
 
 /// What became of a verdict that asks.
-struct Settled {
-    verdict: Verdict,
+pub(super) struct Settled {
+    pub(super) verdict: Verdict,
     facts: Option<Box<Facts>>,
-    grant: Option<String>,
+    pub(super) grant: Option<String>,
     unasked: Option<Unasked>,
 }
 
@@ -41,7 +41,7 @@ impl Settled {
         Self { verdict, facts: None, grant: None, unasked: None }
     }
 
-    fn is_allowed(&self) -> bool {
+    pub(super) fn is_allowed(&self) -> bool {
         self.verdict.outcome == Outcome::Allow
             || (self.verdict.outcome == Outcome::Ask && self.grant.is_some())
     }
@@ -73,12 +73,12 @@ pub(super) async fn judge(core: Rc<Core>, msg: JudgeCall) -> Judgement {
         let verdict = decide(&Facts::of_pin(pin));
         return conclude(&core, &call, None, Settled::plain(verdict)).await;
     };
-    let settled = settle(&core, &call, &known).await;
+    let settled = settle(&core, &call, &known, None).await;
     conclude(&core, &call, Some(&known), settled).await
 }
 
-/// Decides, and asks where that is the verdict.
-async fn settle(core: &Rc<Core>, call: &Call, known: &Arc<Known>) -> Settled {
+/// Decides, and asks where that is the verdict. `head` stands above the question in place of the usual line.
+pub(super) async fn settle(core: &Rc<Core>, call: &Call, known: &Arc<Known>, head: Option<&str>) -> Settled {
     let budget = reserve(core, known, call).await;
     for _ in 0..LOOKS {
         let Gathered { facts, inquiry } = gather(core, call, known, budget).await;
@@ -95,6 +95,10 @@ async fn settle(core: &Rc<Core>, call: &Call, known: &Arc<Known>) -> Settled {
             about: &[],
             since: core.since.as_deref(),
         };
+        let mut question = question(subject, &facts, &verdict);
+        if let Some(head) = head {
+            head.clone_into(&mut question.head);
+        }
         let hold = Hold {
             session: call.msg.session.0,
             call: call.msg.call,
@@ -106,7 +110,7 @@ async fn settle(core: &Rc<Core>, call: &Call, known: &Arc<Known>) -> Settled {
             keys,
             offer,
             group: group(&verdict, call),
-            question: question(subject, &facts, &verdict),
+            question,
             asker: call.msg.asker.clone(),
             patience: call.msg.patience,
         };

@@ -1,7 +1,8 @@
 //! The gate: gathers the facts of a call, decides, and carries out the verdict.
 //!
-//! `tools.rs` keeps the policy of each listed tool, `requests.rs` that of what is no tool call, `gather.rs` asks the shared actors for facts,
-//! `judge.rs` decides and holds, `actor.rs` is the face to the relay. All of it runs on the data
+//! `tools.rs` keeps the policy of each listed tool, `requests.rs` that of what is no tool call, `gather.rs` asks
+//! the shared actors for facts, `judge.rs` decides and holds, `reverse.rs` does both for what upstreams ask of
+//! clients, `actor.rs` is the face to the relay. All of it runs on the data
 //! path's arbiter; between a check and the change that it justifies there is no await.
 
 mod actor;
@@ -10,6 +11,7 @@ mod gather;
 mod judge;
 mod paths;
 mod requests;
+mod reverse;
 mod tools;
 mod words;
 

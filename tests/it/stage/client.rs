@@ -272,6 +272,19 @@ impl Client {
         })
     }
 
+    /// Waits for the next request of this method, and gives the whole message.
+    pub(crate) fn asked(&mut self, method: &str) -> Value {
+        self.wait(method, |reply| {
+            let asks = reply.message["method"] == method && reply.message.get("id").is_some();
+            asks.then(|| reply.message.clone())
+        })
+    }
+
+    /// Answers such a request with a result.
+    pub(crate) fn give(&mut self, request: &Value, result: &Value) {
+        self.send(&json!({"id": request["id"], "result": result}));
+    }
+
     /// Answers a question with a result.
     pub(crate) fn reply(&mut self, question: &Question, result: &Value) {
         self.send(&json!({"id": question.id, "result": result}));

@@ -1,0 +1,231 @@
+//! An `elicitation/create` of an upstream, read: what it would show a human, and the copy that is shown.
+//!
+//! Only the message changes, which is put below a line of ours, and texts of the form in which hidden
+//! characters stand, which become visible; what the form accepts stays as it is, byte for byte where
+//! nothing had to be made visible. What cannot be read whole is not shown.
+
+use bytes::Bytes;
+use serde_json::Value;
+
+use crate::policy::{Entry, FormField, attributed};
+use crate::provenance::{escaped, is_hidden};
+
+use super::offered::Modes;
+use super::scan::{self, Cursor, Duplicates, Span};
+
+/// Bytes of the params; more is no question to a person.
+const MOST: usize = 256 << 10;
+/// Fields of a form.
+const FIELDS: usize = 64;
+/// Characters of one text of a form.
+const TEXT: usize = 2_000;
+
+/// What an upstream asks a human.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Elicitation {
+    /// The text above the form or beside the url.
+    pub message: String,
+    /// How.
+    pub way: Way,
+    /// The params as the client gets them.
+    pub shown: Bytes,
+}
+
+/// How a human is asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Way {
+    /// By a form with these fields.
+    Form(Vec<FormField>),
+    /// By going to this url.
+    Page(String),
+}
+
+impl Elicitation {
+    /// Reads raw params of `upstream`.
+    ///
+    /// # Errors
+    /// They cannot be shown as they are, or the client has no such mode; in our own words.
+    pub fn read(params: &Bytes, upstream: &str, modes: Modes) -> Result<Self, String> {
+        if params.len() > MOST {
+            return Err(format!("an elicitation of more than {MOST} bytes is not shown"));
+        }
+        let mut keys = Duplicates::default();
+        let mut cursor = Cursor::new(params);
+        if cursor.value(&mut keys).and_then(|_| cursor.end()).is_err() || keys.found().is_some() {
+            return Err("the params cannot be read, or hold a key twice".to_owned());
+        }
+        let at = |name: &str| scan::member(params, name);
+        let text =
+            |name: &str| at(name).and_then(|span| Some(scan::text(scan::slice(params, &span))?.into_owned()));
+        let Some((message, span)) = text("message").zip(at("message")) else {
+            return Err("`message` is not a string".to_owned());
+        };
+        let mut edits = vec![(span, Value::from(attributed(upstream, &message)).to_string())];
+        let way = match text("mode").as_deref() {
+            None if at("mode").is_some() => return Err("`mode` is not a string".to_owned()),
+            None | Some("form") if modes.form => Way::Form(form(params, &mut edits)?),
+            Some("url") if modes.url => match text("url") {
+                Some(url) => Way::Page(url),
+                None => return Err("`url` is not a string".to_owned()),
+            },
+            _ => return Err("the client has no such mode of elicitation".to_owned()),
+        };
+        edits.sort_by_key(|(span, _)| span.start);
+        let edits: Vec<(Span, &[u8])> =
+            edits.iter().map(|(span, new)| (span.clone(), new.as_bytes())).collect();
+        let mut shown = Vec::with_capacity(params.len() + 128);
+        scan::splice(params, &edits, &mut shown);
+        Ok(Self { message, way, shown: shown.into() })
+    }
+}
+
+/// The fields of a form, with what has to be replaced in the params for it to be fit to be shown.
+fn form(params: &Bytes, edits: &mut Vec<(Span, String)>) -> Result<Vec<FormField>, String> {
+    let unreadable = || "`requestedSchema` cannot be read".to_owned();
+    let span = scan::member(params, "requestedSchema").ok_or_else(unreadable)?;
+    let mut schema: Value = serde_json::from_slice(scan::slice(params, &span)).map_err(|_| unreadable())?;
+    let before = schema.clone();
+    make_visible(&mut schema, Place::Schema)?;
+    if schema != before {
+        edits.push((span, schema.to_string()));
+    }
+    let properties = match before.get("properties") {
+        Some(Value::Object(properties)) => properties,
+        None => return Ok(Vec::new()),
+        Some(_) => return Err(unreadable()),
+    };
+    if properties.len() > FIELDS {
+        return Err(format!("a form of more than {FIELDS} fields is not shown"));
+    }
+    Ok(properties.iter().map(|(name, schema)| field(name, schema)).collect())
+}
+
+fn field(name: &str, schema: &Value) -> FormField {
+    let mut texts = Vec::new();
+    gather(schema, &mut texts);
+    let is_chosen = schema.get("type").and_then(Value::as_str) == Some("boolean")
+        || ["enum", "oneOf", "anyOf", "items", "const"].iter().any(|key| schema.get(key).is_some());
+    FormField { name: name.to_owned(), texts, entry: if is_chosen { Entry::Chosen } else { Entry::Typed } }
+}
+
+/// Every text of a field.
+fn gather(value: &Value, out: &mut Vec<String>) {
+    match value {
+        Value::String(text) => out.push(text.clone()),
+        Value::Array(items) => items.iter().for_each(|item| gather(item, out)),
+        Value::Object(members) => members.values().for_each(|member| gather(member, out)),
+        _ => {}
+    }
+}
+
+/// What a text stands for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// A part of the schema.
+    Schema,
+    /// Shown to people and nothing else.
+    Shown,
+    /// Shown, and what is answered.
+    Answered,
+}
+
+/// Escapes hidden characters where a text is only shown. Where it is answered as well it cannot be changed.
+fn make_visible(value: &mut Value, place: Place) -> Result<(), String> {
+    match value {
+        Value::String(text) => {
+            let is_fit = text.chars().count() <= TEXT && !text.chars().any(is_hidden);
+            match place {
+                _ if is_fit => {}
+                Place::Answered => return Err("hidden characters stand in a value of the form".to_owned()),
+                Place::Shown | Place::Schema => *text = escaped(text, TEXT),
+            }
+        }
+        Value::Array(items) => items.iter_mut().try_for_each(|item| make_visible(item, place))?,
+        Value::Object(members) => {
+            if members.keys().any(|key| key.chars().any(is_hidden)) {
+                return Err("hidden characters stand in the name of a field".to_owned());
+            }
+            for (key, member) in members.iter_mut() {
+                let place = match key.as_str() {
+                    "title" | "description" | "enumNames" => Place::Shown,
+                    "const" | "enum" | "default" | "required" | "pattern" | "format" | "type" | "$ref" => {
+                        Place::Answered
+                    }
+                    _ => Place::Schema,
+                };
+                make_visible(member, place)?;
+            }
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BOTH: Modes = Modes { form: true, url: true };
+
+    fn read(params: &str, modes: Modes) -> Result<Elicitation, String> {
+        Elicitation::read(&Bytes::copy_from_slice(params.as_bytes()), "up", modes)
+    }
+
+    #[test]
+    fn only_the_message_changes() {
+        let params = r#"{ "mode":"form","v/x":1.0,"message":"Na\u006de?", "requestedSchema":{"type":"object","properties":{"n":{"type":"string","title":"N"},"p":{"type":"array","items":{"anyOf":[{"const":"r","title":"Read"}]}},"k":{"type":"number","maximum":1.0}},"required":["n"]},"_meta":{"k":1e400}}"#;
+        let found = read(params, BOTH).unwrap();
+        let expected = params.replace(r#""Na\u006de?""#, r#""Server `up` asks this, not Bouncer:\n> Name?""#);
+        assert_eq!(std::str::from_utf8(&found.shown).unwrap(), expected);
+        let Way::Form(fields) = &found.way else { panic!("{found:?}") };
+        let told: Vec<_> = fields.iter().map(|field| (field.name.as_str(), field.entry)).collect();
+        assert_eq!(told, [("n", Entry::Typed), ("p", Entry::Chosen), ("k", Entry::Typed)]);
+        assert!(fields[1].texts.contains(&"Read".to_owned()));
+    }
+
+    #[test]
+    fn hidden_characters_are_shown_or_refused() {
+        let form = |field: &str| {
+            read(
+                &format!(
+                    r#"{{"message":"m","requestedSchema":{{"type":"object","properties":{{{field}}}}}}}"#
+                ),
+                BOTH,
+            )
+        };
+        let shown = form(r#""n":{"type":"string","description":"a\nServer b"}"#).unwrap().shown;
+        assert!(String::from_utf8_lossy(&shown).contains(r#""description":"a\\nServer b""#), "{shown:?}");
+        for bad in [
+            r#""n\u202e":{"type":"string"}"#,
+            r#""n":{"type":"string","enum":["a\u200b"]}"#,
+            r#""n":{"type":"string","oneOf":[{"const":"a\u001b[2J","title":"A"}]}"#,
+            r#""n":{"type":"string","default":"a\nb"}"#,
+            r#""n":{"type":"string","minLength":1e400}"#,
+            r#""n":{"type":"string","type":"number"}"#,
+        ] {
+            assert!(form(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_mode_that_the_client_lacks_is_refused() {
+        let page = r#"{"mode":"url","message":"m","url":"https://a.example/","elicitationId":"e"}"#;
+        assert!(matches!(read(page, BOTH).unwrap().way, Way::Page(url) if url == "https://a.example/"));
+        let form_only = Modes { form: true, url: false };
+        assert!(read(page, form_only).is_err());
+        let form = r#"{"message":"m","requestedSchema":{"type":"object"}}"#;
+        assert!(read(form, form_only).is_ok());
+        assert!(read(form, Modes { form: false, url: true }).is_err());
+        for bad in [
+            "[]",
+            "{}",
+            r#"{"message":7}"#,
+            r#"{"message":"a","Message":"b","requestedSchema":{}}"#,
+            r#"{"mode":"other","message":"m"}"#,
+            r#"{"mode":1,"message":"m","requestedSchema":{}}"#,
+            r#"{"mode":"url","message":"m"}"#,
+        ] {
+            assert!(read(bad, BOTH).is_err(), "{bad}");
+        }
+    }
+}
