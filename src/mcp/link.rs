@@ -416,7 +416,7 @@ impl Link {
                     out.push(Command::Progress(id, params, token));
                 }
             }
-            // What a server cancels are requests of its own, and none of them was passed on.
+            // About nothing that a client would know.
             (b"notifications/progress" | b"notifications/cancelled" | b"notifications/initialized", _) => {}
             (_, params) => out.push(Command::Heard(method.clone(), params)),
         }

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use crate::stage::{Client, Options, Stage};
+use crate::stage::{Client, Options, Runtime, Stage, deps};
 
 /// A form with one harmless field.
 fn form(message: &str) -> Value {
@@ -406,4 +406,48 @@ fn cancellation_goes_both_ways_and_a_request_ends_with_its_call() {
     stage.upstreams[0].release("go");
     withdrawn(&mut client, &asked);
     assert!(client.answer(&id).failed());
+}
+
+#[test]
+fn a_real_server_asks_and_is_answered() {
+    if !Runtime::NodePackages.or_not_run() {
+        return;
+    }
+    let program = deps("npm/node_modules/@modelcontextprotocol/server-everything/dist/index.js");
+    let mut options = Options { policy: Some("sampling: [everything]\n".to_owned()), ..Options::default() };
+    options.servers.insert("everything".to_owned(), json!({"command": "node", "args": [program, "stdio"]}));
+    let Some(stage) = Stage::with(&[], options) else { return };
+    let mut client = stage.run();
+    let all = json!({"roots": {"listChanged": true}, "sampling": {}, "elicitation": {"form": {}, "url": {}}});
+    client.initialize("2025-11-25", &all);
+    client.tools(&["everything__trigger-elicitation-request", "everything__trigger-sampling-request"]);
+    let roots = client.asked("roots/list");
+    client.give(&roots, &json!({"roots": [{"uri": "file:///srv/project", "name": "project"}]}));
+    let mut ask = |tool: &str, arguments: Value| {
+        client.ask("tools/call", &json!({"name": format!("everything__{tool}"), "arguments": arguments}));
+        client.wait("a question", |reply| {
+            reply
+                .message
+                .get("method")
+                .is_some_and(|method| method == "elicitation/create" || method == "sampling/createMessage")
+                .then(|| reply.message.clone())
+        })
+    };
+    let sampled = ask("trigger-sampling-request", json!({"prompt": "hello", "maxTokens": 10}));
+    assert_eq!(sampled["params"]["systemPrompt"], "You are a helpful test server.", "{sampled}");
+    // A field of its form tells people not to enter a PIN; that is asked about first.
+    let own = ask("trigger-elicitation-request", json!({}));
+    client.send(&json!({"id": sampled["id"], "result": {"role": "assistant", "model": "m", "content": {"type": "text", "text": "hi there"}}}));
+    client.wait_line("LLM sampling result");
+    client.send(
+        &json!({"id": own["id"], "result": {"action": "accept", "content": {"decision": "allow_once"}}}),
+    );
+    client.wait_line("Server `everything` asks this, not Bouncer");
+    let theirs =
+        client.heard().into_iter().rev().find(|reply| reply.message["method"] == "elicitation/create");
+    let theirs = theirs.expect("it was waited for").message;
+    client.give(&theirs, &json!({"action": "accept", "content": {"name": "Ana", "check": true}}));
+    client.wait_line("- Name: Ana");
+    let listed = client.call("everything__get-roots-list", &json!({}));
+    assert!(listed.text().contains("file:///srv/project"), "{}", listed.line);
 }
