@@ -52,6 +52,12 @@ impl View<'_> {
     }
 }
 
+/// A text as LOOSE forms see it, case kept: compatibility forms, look-alikes and digits of all scripts as plain
+/// ones, and nothing without ink. Borrowed where that changes nothing. Linear; never an error.
+pub fn loose_text(text: &str) -> Cow<'_, str> {
+    fold(text).text
+}
+
 /// Folds a text of less than 4 GiB, case kept.
 pub(crate) fn fold(source: &str) -> View<'_> {
     let Some(first) = source.bytes().position(|b| b >= 0x80 || is_control(b)) else {
@@ -92,6 +98,10 @@ pub(crate) fn fold(source: &str) -> View<'_> {
             }
             code => out.push(char::from_u32(code).unwrap_or(c)),
         }
+    }
+    // The end of the folded text is that of the source, whatever the last characters became.
+    if at.wrapping_sub(out.len()) != shift {
+        marks.push((place(out.len()), place(at)));
     }
     View { text: Cow::Owned(out), marks }
 }
@@ -294,6 +304,10 @@ mod tests {
         for (at, c) in view.text.char_indices() {
             let original = source.get(view.source(at)..).and_then(|rest| rest.chars().next());
             assert_eq!(original.map(|o| folded(&o.to_string())), Some(c.to_string()), "{at}");
+        }
+        for source in ["x e\u{301}", "x\u{200b}", "x \u{ff20}"] {
+            let view = fold(source);
+            assert_eq!(view.source(view.text.len()), source.len(), "{source}");
         }
         assert!(fold("plain ASCII").is_same());
     }

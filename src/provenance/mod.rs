@@ -42,12 +42,14 @@ mod walk;
 mod words;
 
 pub use canon::strict_form;
+pub use decode::{Decoded, decoded};
 pub use destination::{Destination, Reason as DestinationReason, Standing, Strict};
 pub use engine::{Engine, Limits, OwnField, Record, Sent, Source, Vouched};
 pub use escape::{escaped, escaped_around, is_hidden};
 pub use extract::{Extraction, extract};
 pub use flows::{Flow, SecretIn, secrets_in};
 pub(crate) use fold::folded;
+pub use fold::loose_text;
 pub use kind::Kind;
 pub use lookup::Work;
 pub use own::structures;

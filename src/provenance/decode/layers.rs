@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use super::views::{Derived, derive};
 use crate::provenance::Decoding;
+use crate::provenance::engine::word_print;
 use crate::provenance::fold::{View, fold};
 
 /// Encodings over encodings are undone this deep.
@@ -79,4 +80,32 @@ pub(crate) fn layers(
         }
     }
     walk
+}
+
+/// One reading of a text under its encodings.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Decoded {
+    /// What it says once they are undone.
+    pub text: String,
+    /// The bytes of the text that it was decoded from.
+    pub origin: Range<usize>,
+    /// What was undone, outermost first.
+    pub steps: Vec<Decoding>,
+}
+
+/// What a text says under the encodings that are undone, nearest first, and whether that is all: together the
+/// readings are at most 8 times as long as the text and 4 KiB, and what is longer is left out.
+pub fn decoded(text: &str) -> (Vec<Decoded>, bool) {
+    let view = fold(text);
+    let mut all = Vec::new();
+    let first = derive(text, &view.text, &[]);
+    let walk = layers(text, &view, first, &|text| word_print(&[0; 16], text), &mut |layer| {
+        all.push(Decoded {
+            text: layer.text.to_owned(),
+            origin: layer.origin.clone(),
+            steps: layer.steps.to_vec(),
+        });
+        true
+    });
+    (all, walk == Walk::Whole)
 }

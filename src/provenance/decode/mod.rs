@@ -14,5 +14,6 @@ mod spelled;
 mod turned;
 mod views;
 
+pub use layers::{Decoded, decoded};
 pub(crate) use layers::{Walk, layers};
 pub(crate) use views::{Derived, derive, reversed, rot13};
