@@ -445,7 +445,18 @@ fn words(text: &str, urls: &[Range<usize>], skip: &[Range<usize>], sink: &mut Si
             };
             (class, c.len_utf8())
         };
-        if class == LETTER && !skips.peek().is_some_and(|span| span.contains(&at)) {
+        let skipped = skips.peek().is_some_and(|span| span.contains(&at));
+        if class == LETTER && b < 0x80 && !skipped && !in_url {
+            // The letters that follow up to the next span change nothing.
+            token.get_or_insert(at);
+            word.get_or_insert(at);
+            let spans = [skips.peek(), links.peek()];
+            let stop = spans.into_iter().flatten().map(|span| span.start).min().unwrap_or(bytes.len());
+            let rest = bytes.get(at + 1..stop).unwrap_or_default();
+            at += 1 + rest.iter().position(|b| class_of(*b) != LETTER).unwrap_or(rest.len());
+            continue;
+        }
+        if class == LETTER && !skipped {
             token.get_or_insert(at);
         } else if let Some(from) = token.take() {
             one_token(text, from..at, sink);
@@ -476,7 +487,7 @@ fn one_token(text: &str, span: Range<usize>, sink: &mut Sink<'_>) {
     let from = span.start + (token.len() - token.trim_start_matches(['-', '_', '.']).len());
     let place = from..from + trimmed.len();
     sink(Class::Token, &token_form(trimmed), place.clone());
-    if trimmed.contains("xn--") || !trimmed.is_ascii() && trimmed.contains('.') {
+    if host::is_punycode(trimmed) || !trimmed.is_ascii() && trimmed.contains('.') {
         sink(Class::Host, &host::loose(trimmed), place);
     } else if trimmed.contains('.')
         && shape_of(trimmed) == Some(Kind::Host)

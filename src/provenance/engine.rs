@@ -159,6 +159,10 @@ impl std::fmt::Debug for Engine {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Engine")
             .field("bytes", &self.bytes())
+            .field("tables", &(self.firm.bytes(), self.plain.bytes()))
+            .field("text", &self.store.bytes())
+            .field("phrases", &(self.phrases.bytes(), self.coded_phrases.bytes()))
+            .field("samples", &self.grams.bytes())
             .field("records", &self.records.len())
             .field("complete", &self.complete)
             .finish_non_exhaustive()

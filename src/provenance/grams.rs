@@ -16,7 +16,7 @@ const MOST_BLOCKS: usize = 3;
 /// Bits of a block's number that are kept: with blocks of 64 KiB a number comes again after 1 GiB.
 const BLOCK_BITS: u32 = 14;
 /// Slots of the first table, and of the largest.
-const SMALLEST_TABLE: usize = 1 << 12;
+const SMALLEST_TABLE: usize = 1 << 11;
 const LARGEST_TABLE: usize = 1 << 20;
 
 /// The samples of a text that is not folded yet. Short text has none, and most text is short.
@@ -80,8 +80,8 @@ fn mix(mut x: u64) -> u64 {
     x ^ (x >> 32)
 }
 
-/// Which blocks hold which samples: four bytes a sample, in tables that are never copied. A new table is as
-/// large as all before it, up to a limit, so that there are few.
+/// Which blocks hold which samples: four bytes a sample, in tables that are never copied. A new table is half as
+/// large as all before it, up to a limit, so that there are few and little stands empty.
 #[derive(Debug, Default)]
 pub(crate) struct Grams {
     tables: Vec<Samples>,
@@ -124,7 +124,7 @@ impl Grams {
         let full = |table: &Samples| table.used * 8 >= table.slots.len() * 7;
         if self.tables.last().is_none_or(full) {
             let all: usize = self.tables.iter().map(|table| table.slots.len()).sum();
-            let slots = all.clamp(SMALLEST_TABLE, LARGEST_TABLE);
+            let slots = (all / 2).clamp(SMALLEST_TABLE, LARGEST_TABLE);
             self.tables.push(Samples { slots: vec![0; slots], used: 0 });
         }
         let Some(table) = self.tables.last_mut() else { return };

@@ -128,21 +128,20 @@ pub(crate) fn field_kind(key: &str) -> Option<FieldKind> {
         "id", "ids", "with", "by", "display", "full", "first", "last", "number", "real", "list", "e",
         "created", "primary",
     ];
-    let words = key_words(key);
+    let words = small_words(key);
+    let words: Vec<&str> = words.split(' ').filter(|word| !word.is_empty()).take(5).collect();
     let last = words.last()?;
-    if words.len() <= 4 && LINK.contains(&last.as_str())
-        || words.len() == 2 && words.iter().eq(["web", "page"])
-    {
+    if words.len() <= 4 && LINK.contains(last) || words == ["web", "page"] {
         return Some(FieldKind::Link);
     }
-    let who = words.iter().filter(|word| WHO.contains(&word.as_str())).count();
-    let beside = words.iter().filter(|word| BESIDE.contains(&word.as_str())).count();
+    let who = words.iter().filter(|word| WHO.contains(word)).count();
+    let beside = words.iter().filter(|word| BESIDE.contains(word)).count();
     (who > 0 && who + beside == words.len() && words.len() <= 4).then_some(FieldKind::Identity)
 }
 
-/// The words of a key in snake, kebab or camel case, small.
-pub(crate) fn key_words(key: &str) -> Vec<String> {
-    let mut words: Vec<String> = Vec::new();
+/// The words of a key in snake, kebab or camel case, small, apart by blanks.
+fn small_words(key: &str) -> String {
+    let mut words = String::with_capacity(key.len().min(64) + 8);
     let mut open = false;
     let mut before_small = false;
     for c in key.chars().take(64) {
@@ -151,12 +150,14 @@ pub(crate) fn key_words(key: &str) -> Vec<String> {
             continue;
         }
         if !open || (c.is_uppercase() && before_small) {
-            words.push(String::new());
+            words.push(' ');
         }
         open = true;
         before_small = c.is_lowercase() || c.is_numeric();
-        if let Some(word) = words.last_mut() {
-            word.extend(c.to_lowercase());
+        if c.is_ascii() {
+            words.push(c.to_ascii_lowercase());
+        } else {
+            words.extend(c.to_lowercase());
         }
     }
     words

@@ -68,19 +68,11 @@ impl Engine {
             _ => BTreeSet::new(),
         };
         let frame = Frame { record, own: OwnPaths::find(record.message, record.own_data), upstream, echo };
-        let mut leaves = Vec::new();
-        // A message is walked in pieces of bounded size, so that one long list does not stand in memory twice.
         walk(record.message, &mut |trail, text, form| {
-            leaves.push((leaf_of(trail, form), text.into_owned()));
-            if leaves.len() >= 1024 {
-                for (leaf, text) in leaves.drain(..) {
-                    self.leaf(&frame, &text, &leaf);
-                }
+            if form != Form::Key || !self.is_known_name(&frame, text.trim()) {
+                self.leaf(&frame, &text, &leaf_of(trail, form));
             }
         });
-        for (leaf, text) in leaves {
-            self.leaf(&frame, &text, &leaf);
-        }
         if self.bytes() > self.limits.bytes {
             self.make_room(0);
         }
@@ -89,9 +81,6 @@ impl Engine {
     fn leaf(&mut self, frame: &Frame<'_>, text: &str, leaf: &Leaf<'_>) {
         let trimmed = text.trim();
         if trimmed.is_empty() {
-            return;
-        }
-        if leaf.form == Form::Key && self.is_known_name(frame, trimmed) {
             return;
         }
         if leaf.form == Form::Text || leaf.form == Form::Rest {
@@ -130,22 +119,24 @@ impl Engine {
 
     /// Reads a text that is JSON as leaves; `false` when it is not.
     fn json(&mut self, frame: &Frame<'_>, text: &str, leaf: &Leaf<'_>) -> bool {
-        let mut inner = Vec::new();
-        let whole = walk(text.as_bytes(), &mut |trail, text, form| {
-            inner.push((leaf_of(trail, form), text.into_owned()));
-        });
-        if !whole {
+        // Twice, because nothing may be noted before all of it is known to be JSON, and nothing is kept meanwhile.
+        if !walk(text.as_bytes(), &mut |_, _, _| {}) {
             return false;
         }
-        for (mut below, text) in inner {
+        let chain: Vec<Decoding> = leaf.chain.iter().copied().chain([Decoding::Structure]).collect();
+        walk(text.as_bytes(), &mut |trail, text, form| {
+            if form == Form::Key && self.is_known_name(frame, text.trim()) {
+                return;
+            }
+            let mut below = leaf_of(trail, form);
             if below.key.is_empty() && structure::field_kind(&leaf.key).is_some() {
                 below.key.clone_from(&leaf.key);
             }
-            below.chain = leaf.chain.iter().copied().chain([Decoding::Structure]).collect();
+            below.chain.clone_from(&chain);
             below.path = format!("{} » {}", leaf.path, below.path);
             below.nested = leaf.nested + 1;
             self.leaf(frame, &text, &below);
-        }
+        });
         true
     }
 
@@ -215,9 +206,9 @@ impl Engine {
             coded: !derived.is_empty(),
             kind: whole.kind(Class::Leaf, free),
             path: leaf.path.clone(),
-            chain: chain.clone(),
+            chain,
         };
-        let chunks = self.store.push(text, &plan);
+        let chunks = self.store.push(text, plan);
         self.sample(text, &chunks);
         let noted = Noted { chunks: &chunks, kind: &kind, origin: None };
         self.note(frame, &view, &noted);

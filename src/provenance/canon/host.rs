@@ -91,11 +91,16 @@ pub(crate) fn strict(text: &str) -> Option<String> {
 /// punycode folds like one in plain sight.
 pub(crate) fn loose(folded: &str) -> String {
     let name = folded.trim_end_matches('.');
-    if name.is_ascii() && !name.contains("xn--") && !name.contains("XN--") {
+    if name.is_ascii() && !is_punycode(name) {
         return name.to_ascii_lowercase();
     }
     let (letters, _) = idna::domain_to_unicode(name);
     crate::provenance::fold::folded(&letters).trim_end_matches('.').to_owned()
+}
+
+/// Whether a name has letters in punycode.
+pub(crate) fn is_punycode(name: &str) -> bool {
+    name.as_bytes().windows(4).any(|mark| mark.eq_ignore_ascii_case(b"xn--"))
 }
 
 /// Whether the text stands for an IP address.

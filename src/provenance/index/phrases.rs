@@ -12,38 +12,74 @@ const KEYS: u32 = 2;
 #[derive(Debug, Default)]
 pub(crate) struct Phrases {
     /// One group for each 64 blocks; `None` when its blocks were given up.
-    groups: Vec<Option<Vec<u64>>>,
+    groups: Vec<Option<Group>>,
+}
+
+/// The rows of up to 64 blocks, each as many bytes wide as the blocks so far need, so that a short history
+/// does not pay for blocks that it may never have.
+#[derive(Debug)]
+struct Group {
+    rows: Vec<u8>,
+    width: usize,
+}
+
+impl Group {
+    /// Makes room for the bit of a block, by its place in the group.
+    fn widen(&mut self, lane: usize) {
+        let width = (lane / 8 + 1).next_power_of_two();
+        if width <= self.width {
+            return;
+        }
+        let mut rows = vec![0; ROWS * width];
+        for (new, old) in rows.chunks_exact_mut(width).zip(self.rows.chunks_exact(self.width.max(1))) {
+            for (new, old) in new.iter_mut().zip(old) {
+                *new = *old;
+            }
+        }
+        *self = Self { rows, width };
+    }
+
+    fn set(&mut self, row: usize, lane: usize) {
+        if let Some(bits) = self.rows.get_mut(row * self.width + lane / 8) {
+            *bits |= 1 << (lane % 8);
+        }
+    }
+
+    /// One row, a bit for each block.
+    fn row(&self, row: usize) -> u64 {
+        let bytes = self.rows.get(row * self.width..(row + 1) * self.width).unwrap_or_default();
+        bytes.iter().rev().fold(0, |mask, byte| mask << 8 | u64::from(*byte))
+    }
 }
 
 impl Phrases {
     /// Bytes in use.
     pub(crate) fn bytes(&self) -> usize {
-        self.groups.iter().flatten().count() * ROWS * size_of::<u64>()
+        self.groups.iter().flatten().map(|group| group.rows.len()).sum()
     }
 
     /// Notes a key, the fingerprint of a word or pair, in a block.
     pub(crate) fn add(&mut self, block: u32, key: u64) {
-        let group = (block / 64) as usize;
-        while self.groups.len() <= group {
+        let (at, lane) = ((block / 64) as usize, (block % 64) as usize);
+        while self.groups.len() <= at {
             self.groups.push(None);
         }
-        let Some(slot) = self.groups.get_mut(group) else { return };
-        let rows = slot.get_or_insert_with(|| vec![0; ROWS]);
+        let Some(slot) = self.groups.get_mut(at) else { return };
+        let group = slot.get_or_insert_with(|| Group { rows: Vec::new(), width: 0 });
+        group.widen(lane);
         for row in rows_of(key) {
-            if let Some(bits) = rows.get_mut(row) {
-                *bits |= 1 << (block % 64);
-            }
+            group.set(row, lane);
         }
     }
 
     /// Blocks that may hold all keys, oldest first.
     pub(crate) fn candidates(&self, keys: &[u64]) -> Vec<u32> {
         let mut found = Vec::new();
-        for (at, rows) in self.groups.iter().enumerate() {
-            let Some(rows) = rows else { continue };
+        for (at, group) in self.groups.iter().enumerate() {
+            let Some(group) = group else { continue };
             let mut mask = u64::MAX;
             for row in keys.iter().flat_map(|key| rows_of(*key)) {
-                mask &= rows.get(row).copied().unwrap_or(0);
+                mask &= group.row(row);
                 if mask == 0 {
                     break;
                 }

@@ -77,12 +77,13 @@ impl Store {
     }
 
     /// Appends a passage, in parts where it is long.
-    pub(crate) fn push(&mut self, text: &str, passage: &Passage) -> Vec<Chunk> {
+    pub(crate) fn push(&mut self, text: &str, mut passage: Passage) -> Vec<Chunk> {
         let mut chunks = Vec::new();
         let mut from = 0;
         loop {
             let rest = text.get(from..).unwrap_or_default();
-            let room = BLOCK.saturating_sub(self.text.len());
+            // One byte is for the line end, so that the block does not grow past its size.
+            let room = (BLOCK - 1).saturating_sub(self.text.len());
             if rest.len() > room && room < BLOCK / 2 {
                 self.seal();
                 continue;
@@ -104,16 +105,18 @@ impl Store {
             });
             self.text.push_str(part);
             self.text.push('\n');
-            self.passages.push(Passage {
-                start: at,
-                length,
-                offset: passage.offset + from,
-                ..passage.clone()
-            });
+            let is_last = length == rest.len();
+            let (path, chain) = if is_last {
+                (std::mem::take(&mut passage.path), std::mem::take(&mut passage.chain))
+            } else {
+                (passage.path.clone(), passage.chain.clone())
+            };
+            let offset = passage.offset + from;
+            self.passages.push(Passage { start: at, length, offset, path, chain, ..passage });
             if self.text.len() >= BLOCK {
                 self.seal();
             }
-            if length == rest.len() {
+            if is_last {
                 return chunks;
             }
             let back = from + length - OVERLAP.min(length / 2);
@@ -299,7 +302,7 @@ mod tests {
             chain: vec![Decoding::Base64, Decoding::Percent],
         };
         let text = "some words é and more ".repeat(10_000);
-        let chunks = store.push(&text, &plan);
+        let chunks = store.push(&text, plan.clone());
         assert!(chunks.len() > 3);
         for chunk in &chunks {
             let (block, passage) =

@@ -239,8 +239,8 @@ impl Table {
 }
 
 fn grown(length: usize) -> usize {
-    // Large tables grow in smaller steps: more copying, less that stands empty.
-    (length + length / if length > 1 << 20 { 4 } else { 2 }).max(1024)
+    // In small steps: more copying, less that stands empty.
+    (length + length / 4).max(256)
 }
 
 #[cfg(test)]
