@@ -5,7 +5,7 @@
 //! mailbox and is dropped if the client has given the call up meanwhile.
 
 use std::cell::Cell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -61,6 +61,11 @@ pub(super) struct Finished {
     pub(super) reply: Reply,
 }
 
+/// A notice is recorded; `None` where it could not be.
+#[derive(Message)]
+#[rtype(result = "()")]
+struct Noted(Option<Event>);
+
 #[derive(Message)]
 #[rtype(result = "()")]
 struct Fired(Timer, u64);
@@ -101,6 +106,11 @@ pub struct SessionActor {
     calls: BTreeMap<u64, Open>,
     questions: BTreeMap<u64, Question>,
     relaying: BTreeMap<u64, Relaying>,
+    /// Notices of upstreams that came, and those that were recorded.
+    notices: u64,
+    noted: u64,
+    /// Calls that have ended, each with the notices that came before.
+    finished: VecDeque<(u64, Finished)>,
     timers: BTreeMap<Timer, u64>,
     next_timer: u64,
     left: Option<oneshot::Sender<()>>,
@@ -129,6 +139,9 @@ impl SessionActor {
             calls: BTreeMap::new(),
             questions: BTreeMap::new(),
             relaying: BTreeMap::new(),
+            notices: 0,
+            noted: 0,
+            finished: VecDeque::new(),
             timers: BTreeMap::new(),
             next_timer: 0,
             left: Some(setting.left),
@@ -250,6 +263,28 @@ impl SessionActor {
         });
     }
 
+    /// Records what an upstream sent, then shows it.
+    fn note(&mut self, notice: RecordNotice, event: Event, ctx: &Context<Self>) {
+        self.notices += 1;
+        let (gate, me) = (self.gate.clone(), ctx.address());
+        // ORDER: recorded before seen; what cannot be recorded is not shown. It is shown through the
+        // mailbox, since what an actor writes from a future of its own may lie unwritten until its next turn.
+        actix::spawn(async move {
+            let recorded = gate.notice.send(notice).await.is_ok();
+            let _ = me.send(Noted(recorded.then_some(event))).await;
+        });
+    }
+
+    /// Gives the replies whose turn it is.
+    fn finish(&mut self, ctx: &mut Context<Self>) {
+        // ORDER: what an upstream sent before its answer is shown before it.
+        while self.finished.front().is_some_and(|(before, _)| *before <= self.noted) {
+            let Some((_, ended)) = self.finished.pop_front() else { return };
+            self.calls.remove(&ended.call);
+            self.event(Event::Finished(ended.call, ended.reply), ctx);
+        }
+    }
+
     /// Says once that the client is gone. Questions end with it.
     fn leave(&mut self) {
         if let Some(left) = self.left.take() {
@@ -304,8 +339,20 @@ impl Handler<Finished> for SessionActor {
     type Result = ();
 
     fn handle(&mut self, message: Finished, ctx: &mut Self::Context) {
-        self.calls.remove(&message.call);
-        self.event(Event::Finished(message.call, message.reply), ctx);
+        self.finished.push_back((self.notices, message));
+        self.finish(ctx);
+    }
+}
+
+impl Handler<Noted> for SessionActor {
+    type Result = ();
+
+    fn handle(&mut self, Noted(event): Noted, ctx: &mut Self::Context) {
+        self.noted += 1;
+        if let Some(event) = event {
+            self.event(event, ctx);
+        }
+        self.finish(ctx);
     }
 }
 
@@ -329,34 +376,29 @@ impl Handler<UpstreamChanged> for SessionActor {
 }
 
 impl Handler<Progress> for SessionActor {
-    type Result = ResponseActFuture<Self, ()>;
+    type Result = ();
 
-    fn handle(&mut self, message: Progress, _: &mut Self::Context) -> Self::Result {
+    fn handle(&mut self, message: Progress, ctx: &mut Self::Context) {
         // A client that does not read has no use for more progress.
         let open = self.calls.get(&message.call.0).filter(|_| self.stream.writer.queued() <= UNREAD);
-        let Some(open) = open else { return Box::pin(fut::ready(())) };
+        let Some(open) = open else { return };
         let notice = RecordNotice {
             upstream: open.upstream.clone(),
             call: message.call,
             source: Source::Notification,
             message: message.params.clone(),
         };
-        // ORDER: recorded before seen; what cannot be recorded is not shown.
-        Box::pin(self.gate.notice.send(notice).into_actor(self).map(move |recorded, this, ctx| {
-            if recorded.is_ok() {
-                this.event(Event::Progress(message.call.0, message.params, message.token), ctx);
-            }
-        }))
+        self.note(notice, Event::Progress(message.call.0, message.params, message.token), ctx);
     }
 }
 
 impl Handler<Heard> for SessionActor {
-    type Result = ResponseActFuture<Self, ()>;
+    type Result = ();
 
-    fn handle(&mut self, message: Heard, _: &mut Self::Context) -> Self::Result {
+    fn handle(&mut self, message: Heard, ctx: &mut Self::Context) {
         // A client that does not read has no use for more of them.
         if self.stream.writer.queued() > UNREAD {
-            return Box::pin(fut::ready(()));
+            return;
         }
         let Heard { upstream, method, params } = message;
         let notice = RecordNotice {
@@ -365,12 +407,7 @@ impl Handler<Heard> for SessionActor {
             source: Source::Notification,
             message: params.clone().unwrap_or_default(),
         };
-        // ORDER: recorded before seen; what cannot be recorded is not shown.
-        Box::pin(self.gate.notice.send(notice).into_actor(self).map(move |recorded, this, ctx| {
-            if recorded.is_ok() {
-                this.event(Event::Heard(upstream, method, params), ctx);
-            }
-        }))
+        self.note(notice, Event::Heard(upstream, method, params), ctx);
     }
 }
 

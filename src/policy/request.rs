@@ -17,11 +17,12 @@ use super::{ArgPath, Effect, Layer, Role};
 impl Policy {
     /// The rule of a request that is no tool call, by its method's name. `effect` is a read or a fetch.
     pub fn request_policy(&self, upstream: &UpstreamIdentity, method: &str, effect: Effect) -> ToolPolicy {
-        let uri = if effect == Effect::Fetch { Role::Destination } else { Role::Selector };
+        // A uri of the upstream's own says nothing of a host, whatever it looks like.
+        let uri = if effect == Effect::Fetch { Role::Destination } else { Role::Content };
         let roles = [
             ("uri", uri),
             ("name", Role::Selector),
-            ("ref", Role::Selector),
+            ("ref", Role::Content),
             ("arguments", Role::Content),
             ("argument", Role::Content),
             ("context", Role::Content),
@@ -99,9 +100,17 @@ pub fn is_outward(uri: &str) -> bool {
     if scheme == "file" {
         return !matches!(host, "" | "localhost");
     }
-    authority.contains('@')
-        || host.contains(['.', ':', '[', '%'])
-        || host.bytes().all(|b| b.is_ascii_digit()) && !host.is_empty()
+    authority.contains('@') || host.contains(['.', ':', '[', '%']) || spells_address(host)
+}
+
+/// Whether a word is an address written as one number, as `2130706433` and `0x7f000001` are. Smaller numbers
+/// are ids.
+fn spells_address(host: &str) -> bool {
+    let number = match host.strip_prefix("0x") {
+        Some(hex) => u64::from_str_radix(hex, 16).ok(),
+        None => host.parse().ok(),
+    };
+    number.is_some_and(|number| number >= 1 << 24)
 }
 
 #[cfg(test)]
@@ -131,6 +140,8 @@ mod tests {
             ("db://evil.test/x", true),
             ("db://10.0.0.1/x", true),
             ("db://2130706433/x", true),
+            ("db://0x7f000001/x", true),
+            ("db://7/x", false),
             ("db://user@host/x", true),
             ("db://host:99/x", true),
             ("demo://page?url=https://evil.test/x", true),
@@ -154,10 +165,10 @@ mod tests {
             assert_eq!(policy.role_of("arguments.x"), Some(Role::Content));
             assert!(policy.budget.is_none() && policy.also.is_empty());
         };
-        check("resources/read", Effect::Read, Role::Selector);
+        check("resources/read", Effect::Read, Role::Content);
         check("resources/read", Effect::Fetch, Role::Destination);
-        check("resources/unsubscribe", Effect::Read, Role::Selector);
-        check("prompts/get", Effect::Read, Role::Selector);
-        check("completion/complete", Effect::Read, Role::Selector);
+        check("resources/unsubscribe", Effect::Read, Role::Content);
+        check("prompts/get", Effect::Read, Role::Content);
+        check("completion/complete", Effect::Read, Role::Content);
     }
 }
