@@ -197,8 +197,8 @@ struct Members {
     repeated: bool,
 }
 
-fn read_object<L: Listener>(
-    line: &Bytes,
+fn read_object<'a, L: Listener<'a>>(
+    line: &'a Bytes,
     sender: Sender,
     listener: &mut L,
     duplicate: impl Fn(&L) -> Option<String>,

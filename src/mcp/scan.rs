@@ -20,18 +20,18 @@ pub(crate) struct Malformed {
 }
 
 /// Hears of objects and keys during a walk; the plain scan listens to nothing.
-pub(crate) trait Listener {
+pub(crate) trait Listener<'a> {
     /// An object opens.
     fn open(&mut self) {}
     /// A key of the innermost open object, quotes included.
-    fn key(&mut self, _raw: &[u8]) {}
+    fn key(&mut self, _raw: &'a [u8]) {}
     /// The innermost object closes.
     fn close(&mut self) {}
 }
 
 /// Listens to nothing.
 pub(crate) struct Deaf;
-impl Listener for Deaf {}
+impl Listener<'_> for Deaf {}
 
 /// A position in bytes that are being scanned.
 pub(crate) struct Cursor<'a> {
@@ -81,7 +81,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Steps over one value of any form and returns its span.
-    pub(crate) fn value(&mut self, listener: &mut impl Listener) -> Result<Span, Malformed> {
+    pub(crate) fn value(&mut self, listener: &mut impl Listener<'a>) -> Result<Span, Malformed> {
         self.space();
         let start = self.at;
         let mut open: Vec<Container> = Vec::new();
@@ -154,7 +154,7 @@ impl<'a> Cursor<'a> {
     /// As [`Self::members`], with a listener to the object and all within it.
     pub(crate) fn members_heard(
         &mut self,
-        listener: &mut impl Listener,
+        listener: &mut impl Listener<'a>,
         mut each: impl FnMut(Span, Span),
     ) -> Result<(), Malformed> {
         self.space();
@@ -210,7 +210,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    fn key(&mut self, listener: &mut impl Listener) -> Result<(), Malformed> {
+    fn key(&mut self, listener: &mut impl Listener<'a>) -> Result<(), Malformed> {
         self.space();
         let key = self.string()?;
         listener.key(slice(self.bytes, &key));
@@ -370,50 +370,67 @@ pub(crate) fn flatten(valid: &mut [u8]) {
 /// Looks for two keys of one object that some reader could take for the same: equal once escapes
 /// are undone, or but for case.
 #[derive(Default)]
-pub(crate) struct Duplicates {
-    keys: Vec<Box<[u8]>>,
+pub(crate) struct Duplicates<'a> {
+    keys: Vec<&'a [u8]>,
     starts: Vec<usize>,
-    found: Option<Box<[u8]>>,
+    found: Option<String>,
 }
 
-impl Duplicates {
+/// Keys of one object that are compared each with each; more are sorted.
+const FEW_KEYS: usize = 8;
+
+impl Duplicates<'_> {
     /// The first key found twice, folded; `None` when every object has distinct keys.
     pub(crate) fn found(&self) -> Option<String> {
-        self.found.as_ref().map(|key| String::from_utf8_lossy(key).into_owned())
+        self.found.clone()
     }
 }
 
-impl Listener for Duplicates {
+impl<'a> Listener<'a> for Duplicates<'a> {
     fn open(&mut self) {
         self.starts.push(self.keys.len());
     }
 
-    fn key(&mut self, raw: &[u8]) {
-        self.keys.push(fold_key(raw));
+    fn key(&mut self, raw: &'a [u8]) {
+        self.keys.push(raw);
     }
 
     fn close(&mut self) {
         let start = self.starts.pop().unwrap_or(0);
-        if self.found.is_none()
-            && let Some(keys) = self.keys.get_mut(start..)
-        {
-            keys.sort_unstable();
-            self.found = keys.windows(2).find_map(|pair| match pair {
-                [a, b] if a == b => Some(a.clone()),
-                _ => None,
-            });
+        if self.found.is_none() {
+            self.found = twice(self.keys.get(start..).unwrap_or_default());
         }
         self.keys.truncate(start);
     }
 }
 
+fn twice(keys: &[&[u8]]) -> Option<String> {
+    if keys.len() <= FEW_KEYS && keys.iter().all(|key| is_plain(key)) {
+        let same = keys.iter().enumerate().find(|(at, key)| {
+            keys.get(at + 1..).unwrap_or_default().iter().any(|other| key.eq_ignore_ascii_case(other))
+        });
+        return same.map(|(_, key)| fold_key(key));
+    }
+    let mut folded: Vec<String> = keys.iter().map(|key| fold_key(key)).collect();
+    folded.sort_unstable();
+    folded.windows(2).find_map(|pair| match pair {
+        [a, b] if a == b => Some(a.clone()),
+        _ => None,
+    })
+}
+
+/// Whether only case can hide that two such keys are the same.
+fn is_plain(key: &[u8]) -> bool {
+    key.is_ascii() && memchr::memchr(b'\\', key).is_none()
+}
+
 /// A key as the laxest reader compares it. Upper case first, so that letters which only meet there
 /// (the long s of Go's folding) meet here as well.
-fn fold_key(raw: &[u8]) -> Box<[u8]> {
+fn fold_key(raw: &[u8]) -> String {
     match text(raw) {
-        Some(text) if text.is_ascii() => text.to_ascii_lowercase().into_bytes().into(),
-        Some(text) => text.to_uppercase().to_lowercase().into_bytes().into(),
-        None => raw.to_ascii_lowercase().into(),
+        Some(text) if text.is_ascii() => text.to_ascii_lowercase(),
+        Some(text) => text.to_uppercase().to_lowercase(),
+        None => String::from_utf8_lossy(raw).to_ascii_lowercase(),
     }
 }
 
