@@ -35,4 +35,4 @@ pub use messages::{
     RecordOutput, RecordRefusal, SessionId, Ticket,
 };
 pub use reverse::{AskProgress, Face, Meet, Relay, RelayedAnswer, RootsChanged, Unrelay};
-pub use soon::Soon;
+pub use soon::{Promise, Soon};

@@ -1,7 +1,10 @@
-//! An answer that is there, or one that comes later.
+//! Answers of handlers that need no task of their own.
 //!
 //! actix spawns a task for every handler that answers with a future. On the path of a call most answers
-//! are there at once, and the task would cost more than the answer.
+//! are there at once, or are given by a later message, and the task would cost more than the answer.
+
+use std::cell::RefCell;
+use std::rc::Rc;
 
 use actix::dev::{MessageResponse, OneshotSender};
 use actix::prelude::*;
@@ -55,6 +58,47 @@ where
                 }
             }
             Self::Later(answer) => MessageResponse::<A, M>::handle(answer, ctx, asker),
+        }
+    }
+}
+
+/// An answer that somebody owes. Dropped unkept, it tells the asker that none will come.
+pub struct Promise<T>(Rc<RefCell<Owed<T>>>);
+
+enum Owed<T> {
+    /// Not asked for yet; kept or not.
+    Unasked(Option<T>),
+    /// Asked for.
+    Asked(OneshotSender<T>),
+}
+
+impl<T> Promise<T> {
+    /// A promise twice: to keep, and to answer the asker with.
+    pub fn new() -> (Self, Self) {
+        let owed = Rc::new(RefCell::new(Owed::Unasked(None)));
+        (Self(Rc::clone(&owed)), Self(owed))
+    }
+
+    /// Gives the answer.
+    pub fn keep(self, answer: T) {
+        match self.0.replace(Owed::Unasked(None)) {
+            // An asker that is gone needs no answer, here and below.
+            Owed::Asked(asker) => drop(asker.send(answer)),
+            Owed::Unasked(_) => drop(self.0.replace(Owed::Unasked(Some(answer)))),
+        }
+    }
+}
+
+impl<A, M> MessageResponse<A, M> for Promise<M::Result>
+where
+    A: Actor,
+    M: Message,
+{
+    fn handle(self, _: &mut A::Context, asker: Option<OneshotSender<M::Result>>) {
+        let Some(asker) = asker else { return };
+        match self.0.replace(Owed::Unasked(None)) {
+            Owed::Unasked(Some(answer)) => drop(asker.send(answer)),
+            _ => drop(self.0.replace(Owed::Asked(asker))),
         }
     }
 }

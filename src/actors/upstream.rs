@@ -13,11 +13,13 @@ use std::time::{Duration, Instant};
 
 use actix::prelude::*;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
+use tokio::task::JoinHandle;
 use tracing::warn;
 
 use super::messages::{CallNumber, Gate, SessionId};
 use super::pump::{Outlet, Pump, Pumped, Stream};
 use super::reverse::{Meet, RootsChanged};
+use super::soon::Promise;
 use crate::clock;
 use crate::mcp::{
     Forward, Frame, Level, Lines, Link, LinkCommand as Command, LinkEvent as Event, LinkTimer as Timer,
@@ -156,6 +158,11 @@ impl From<&Addr<UpstreamActor>> for Port {
 #[rtype(result = "()")]
 struct Fired(Timer, u64);
 
+/// A call took longer than calls may.
+#[derive(Message)]
+#[rtype(result = "()")]
+struct Overdue(u64, Duration);
+
 #[derive(Message)]
 #[rtype(result = "()")]
 struct Exited {
@@ -193,7 +200,9 @@ pub struct Setting {
 }
 
 struct Waiter {
-    reply: oneshot::Sender<Outcome>,
+    reply: Promise<Outcome>,
+    /// Ends the wait, where calls have a time limit.
+    deadline: Option<JoinHandle<()>>,
     key: (SessionId, CallNumber),
     progress: Option<Recipient<Progress>>,
 }
@@ -324,8 +333,10 @@ impl UpstreamActor {
     fn done(&mut self, id: u64, outcome: Outcome) {
         if let Some(waiter) = self.waiters.remove(&id) {
             self.keys.remove(&waiter.key);
-            // Who asked may be gone; then nobody needs the answer.
-            let _ = waiter.reply.send(outcome);
+            if let Some(deadline) = waiter.deadline {
+                deadline.abort();
+            }
+            waiter.reply.keep(outcome);
         }
     }
 
@@ -513,31 +524,40 @@ impl Handler<Exited> for UpstreamActor {
 }
 
 impl Handler<Call> for UpstreamActor {
-    type Result = ResponseFuture<Outcome>;
+    type Result = Promise<Outcome>;
 
     fn handle(&mut self, message: Call, ctx: &mut Self::Context) -> Self::Result {
-        let (reply, answer) = oneshot::channel();
+        let (reply, answer) = Promise::new();
         let key = (message.session, message.call);
         let id = self.link.mint();
-        self.waiters.insert(id, Waiter { reply, key, progress: message.progress });
+        let deadline = self.setting.call_limit.map(|limit| {
+            let me = ctx.address();
+            actix::spawn(async move {
+                tokio::time::sleep(limit).await;
+                let _ = me.send(Overdue(id, limit)).await;
+            })
+        });
+        self.waiters.insert(id, Waiter { reply, deadline, key, progress: message.progress });
         self.keys.insert(key, id);
         self.event(Event::Call(id, message.forward), ctx);
-        let lost = || Outcome::Lost("The server is gone.".to_owned());
-        let Some(limit) = self.setting.call_limit else {
-            return Box::pin(async move { answer.await.unwrap_or_else(|_| lost()) });
-        };
-        let me = ctx.address();
-        Box::pin(async move {
-            if let Ok(answer) = tokio::time::timeout(limit, answer).await {
-                return answer.unwrap_or_else(|_| lost());
-            }
-            let _ = me.send(Cancel { session: key.0, call: key.1, reason: None }).await;
-            Outcome::Lost(format!(
-                "The server did not answer within {} s (`call_timeout` in the configuration), so the outcome of \
-                 this call is unknown.",
-                limit.as_secs()
-            ))
-        })
+        answer
+    }
+}
+
+impl Handler<Overdue> for UpstreamActor {
+    type Result = ();
+
+    fn handle(&mut self, Overdue(id, limit): Overdue, ctx: &mut Self::Context) {
+        if !self.waiters.contains_key(&id) {
+            return;
+        }
+        let lost = format!(
+            "The server did not answer within {} s (`call_timeout` in the configuration), so the outcome of this \
+             call is unknown.",
+            limit.as_secs()
+        );
+        self.done(id, Outcome::Lost(lost));
+        self.event(Event::Cancel(id, None), ctx);
     }
 }
 
