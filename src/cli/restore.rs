@@ -4,9 +4,9 @@
 //! goes, the servers come back, and the change stays; which of the two it was is said.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use crate::clients::install::{Restored, find_record, restore as undo};
+use crate::clients::install::{Restored, changed_files, find_record, restore as undo};
 use crate::config::state_folder;
 
 use super::Exit;
@@ -15,8 +15,8 @@ use super::show;
 /// What was asked for.
 #[derive(Debug, clap::Args)]
 pub(super) struct RestoreArgs {
-    /// The client's config that `init` changed.
-    #[arg(long, value_name = "FILE", required = true)]
+    /// The client's config that `init` changed; without it, those that there are are named.
+    #[arg(long, value_name = "FILE")]
     config: Vec<PathBuf>,
     /// The folder of Bouncer's state.
     #[arg(long, value_name = "DIR")]
@@ -35,6 +35,9 @@ pub(super) fn restore(args: &RestoreArgs, out: &mut dyn Write, err: &mut dyn Wri
         );
     };
     let state = std::path::absolute(&state).unwrap_or(state);
+    if args.config.is_empty() {
+        return name_them(&state, out, err);
+    }
     let mut worst = Exit::Done;
     for file in &args.config {
         let shown = show::line(&file.display().to_string());
@@ -62,6 +65,24 @@ pub(super) fn restore(args: &RestoreArgs, out: &mut dyn Write, err: &mut dyn Wri
     }
     let _ = out.flush();
     worst
+}
+
+/// What could be restored. Nothing is, unless it is named.
+fn name_them(state: &Path, out: &mut dyn Write, err: &mut dyn Write) -> Exit {
+    let files = changed_files(state);
+    if files.is_empty() {
+        let _ = writeln!(
+            out,
+            "nothing to restore: `bouncer init` has changed no file (state folder {})",
+            show::line(&state.display().to_string())
+        );
+        return Exit::Done;
+    }
+    for file in &files {
+        let _ = writeln!(out, "bouncer restore --config {}", show::line(&file.display().to_string()));
+    }
+    let _ = out.flush();
+    show::failed(err, "which file is meant?", "run one of the lines above", Exit::Usage)
 }
 
 fn say(done: &Restored) -> String {

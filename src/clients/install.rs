@@ -173,6 +173,16 @@ pub fn find_record(state: &Path, file: &Path) -> Result<(PathBuf, Record), Strin
     Ok((path, record))
 }
 
+/// The clients' files that stand changed, in the order of their names.
+pub fn changed_files(state: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(state.join("clients")).into_iter().flatten().flatten();
+    let records =
+        entries.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|e| e == "json"));
+    let mut files: Vec<PathBuf> = records.filter_map(|path| Some(read_record(&path).ok()??.file)).collect();
+    files.sort();
+    files
+}
+
 /// The text of each file of a record as it will be; `None` for one that goes.
 type Backwards = (PathBuf, Option<String>, Restored);
 

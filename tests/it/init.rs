@@ -166,6 +166,24 @@ fn the_dialog_shows_the_change_and_takes_only_a_yes() {
 }
 
 #[test]
+fn restore_without_a_file_names_what_there_is() {
+    let original = "{\"mcpServers\": {\"a\": {\"command\": \"x\"}}}";
+    let home = Home::new(".cursor/mcp.json", original);
+    let restore = || {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_bouncer"));
+        command.arg("restore").env("HOME", home.path()).env_remove("BOUNCER_HOME").stdin(Stdio::null());
+        let output = command.output().expect("the program starts");
+        (output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned())
+    };
+    assert_eq!(restore().0, Some(0));
+    home.init();
+    let line = format!("bouncer restore --config {}\n", home.file.display());
+    assert_eq!(restore(), (Some(2), line));
+    home.restored(original);
+    assert!(restore().1.contains("nothing to restore"));
+}
+
+#[test]
 fn without_a_terminal_or_a_yes_nothing_is_changed() {
     let original = "{\"mcpServers\": {\"a\": {\"command\": \"x\"}}}";
     let home = Home::new(".cursor/mcp.json", original);

@@ -5,12 +5,12 @@
 //! these are its user's words the folder is looked at again. Nothing here fails: a prompt that could
 //! not be handed over is one that nobody typed.
 
-use std::io::{Read, Write};
+use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use rustix::event::Timespec;
+use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 
 use crate::clock;
@@ -67,8 +67,17 @@ pub(super) fn connect(path: &Path) -> Option<UnixStream> {
 }
 
 fn write(mut stream: UnixStream, line: &[u8], until: Instant) -> Option<UnixStream> {
-    stream.set_write_timeout(Some(left(until))).ok()?;
-    stream.write_all(line).ok()?;
+    stream.set_nonblocking(true).ok()?;
+    let mut rest = line;
+    while !rest.is_empty() {
+        match stream.write(rest) {
+            Ok(length) if length > 0 => rest = rest.get(length..)?,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                ready(&stream, PollFlags::OUT, until)?;
+            }
+            _ => return None,
+        }
+    }
     Some(stream)
 }
 
@@ -76,16 +85,20 @@ fn read(mut stream: UnixStream, until: Instant) -> Option<&'static [u8]> {
     let mut answer = Vec::new();
     let mut part = [0; 16];
     while !answer.ends_with(b"\n") && answer.len() < part.len() {
-        stream.set_read_timeout(Some(left(until))).ok()?;
+        ready(&stream, PollFlags::IN, until)?;
         let length = stream.read(&mut part).ok().filter(|length| *length > 0)?;
         answer.extend_from_slice(part.get(..length)?);
     }
     [wire::TYPED, wire::PASTED].into_iter().find(|known| *known == answer)
 }
 
-/// What is left, at least the shortest time that can be set.
-fn left(until: Instant) -> Duration {
-    until.saturating_duration_since(clock::instant()).max(Duration::from_micros(100))
+/// Waits until the stream can be read or written; `None` when the time is over. The time limits of a
+/// socket are rounded up by the system to several milliseconds; those of `poll` are not.
+fn ready(stream: &UnixStream, flags: PollFlags, until: Instant) -> Option<()> {
+    let left = until.saturating_duration_since(clock::instant());
+    let left = Timespec::try_from(left).ok()?;
+    let mut watched = [PollFd::new(stream, flags)];
+    rustix::event::poll(&mut watched, Some(&left)).ok().filter(|ready| *ready > 0).map(drop)
 }
 
 #[cfg(test)]
