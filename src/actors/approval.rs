@@ -4,7 +4,7 @@
 //! a question; the first answer wins and silence is refusal. After an answer all that still wait look
 //! again at what is now granted, so that nobody is asked what was just answered.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -58,6 +58,10 @@ pub struct Hold {
     pub group: Option<String>,
     /// The question.
     pub question: Question,
+    /// The call's exact digest, where an answer about a list may cover it.
+    pub exact: Option<String>,
+    /// The exact digests that an answer about the list covers, each once.
+    pub listed: BTreeSet<String>,
     /// Who can ask.
     pub asker: Option<Recipient<Elicit>>,
     /// How long it may wait.
@@ -254,7 +258,10 @@ impl Handler<Hold> for ApprovalActor {
     type Result = ResponseFuture<HoldAnswer>;
 
     fn handle(&mut self, hold: Hold, ctx: &mut Self::Context) -> Self::Result {
-        if let Some(grant) = self.ledger.take_once(hold.session, &hold.digest) {
+        let exact = hold.exact.as_deref();
+        let kept = self.ledger.take_once(hold.session, &hold.digest);
+        let kept = kept.or_else(|| self.ledger.take_once(hold.session, exact?));
+        if let Some(grant) = kept {
             return Box::pin(async { HoldAnswer::Allowed(grant) });
         }
         if hold.asker.is_none() {
@@ -277,16 +284,19 @@ impl Handler<LateAnswer> for ApprovalActor {
     type Result = ();
 
     fn handle(&mut self, msg: LateAnswer, _: &mut Self::Context) {
-        let decision = Decision::of(&msg.answer, Offer::Session);
-        if matches!(decision, Decision::Unanswered | Decision::Gone) {
+        if matches!(msg.answer, Answer::TimedOut | Answer::Gone) {
             return;
         }
         // What is not held any more was answered elsewhere or is over.
         for held in self.holds.take_asked(msg.question, clock::instant()) {
-            match decision {
-                Decision::Session if held.offer == Offer::Session => {
+            match Decision::of(&msg.answer, held.offer) {
+                Decision::Session => {
                     self.ledger.grant(held.session, held.effect, &held.keys);
                     self.ledger.keep_once(held.session, &held.digest, "late answer");
+                    self.rest_is_over();
+                }
+                Decision::Listed => {
+                    self.ledger.keep_all(held.session, &held.listed, "list, late answer");
                     self.rest_is_over();
                 }
                 Decision::Once => {
@@ -385,6 +395,7 @@ impl Handler<CountHolds> for ApprovalActor {
 enum Decision {
     Once,
     Session,
+    Listed,
     Refused,
     Unanswered,
     Gone,
@@ -395,9 +406,9 @@ impl Decision {
         match answer {
             Answer::Accept(content) => {
                 match (offer, content.get("decision").and_then(serde_json::Value::as_str)) {
-                    (Offer::Once | Offer::Session, Some("allow_once")) | (Offer::Words, Some("accept")) => {
-                        Self::Once
-                    }
+                    (Offer::Once | Offer::Session | Offer::Listed, Some("allow_once"))
+                    | (Offer::Words, Some("accept")) => Self::Once,
+                    (Offer::Listed, Some("allow_listed")) => Self::Listed,
                     (Offer::Session, Some("allow_session")) => Self::Session,
                     _ => Self::Refused,
                 }
@@ -434,7 +445,12 @@ impl ApprovalActor {
         self.queue = rest;
         let Some(asker) = first.hold.asker.clone() else { return };
         self.question += 1;
-        let offer = first.hold.offer;
+        let mut offer = first.hold.offer;
+        // One answer is about one list.
+        if offer == Offer::Listed && same.iter().any(|other| other.hold.listed != first.hold.listed) {
+            offer = Offer::Once;
+        }
+        let listed = first.hold.listed.len();
         let wait = if first.hold.patience == Patience::Long { LONG } else { SHORT };
         self.open.push(first);
         self.open.extend(same);
@@ -449,7 +465,7 @@ impl ApprovalActor {
             question: self.question,
             call: distinct.first().map_or(CallNumber(0), |hold| hold.call),
             message: Question::merged(&questions),
-            schema: schema(offer),
+            schema: schema(offer, listed),
             wait,
             // New words are asked about anew; there is no call that a late answer could be kept for.
             late: (offer != Offer::Words).then(|| ctx.address().recipient()),
@@ -466,8 +482,18 @@ impl ApprovalActor {
     fn answered(&mut self, question: u64, offer: Offer, answer: &Answer) {
         let decision = Decision::of(answer, offer);
         let open = std::mem::take(&mut self.open);
+        if decision == Decision::Listed
+            && let Some(Waiting { hold, .. }) = open.first()
+        {
+            // The calls that are answered here have their yes; the rest of the list keeps it.
+            let answered =
+                |digest: &&String| open.iter().any(|waiting| waiting.hold.exact.as_ref() == Some(digest));
+            let rest: BTreeSet<String> =
+                hold.listed.iter().filter(|digest| !answered(digest)).cloned().collect();
+            self.ledger.keep_all(hold.session, &rest, &format!("list, question {question}"));
+        }
         match decision {
-            Decision::Once | Decision::Session => self.in_a_row = 0,
+            Decision::Once | Decision::Session | Decision::Listed => self.in_a_row = 0,
             Decision::Refused | Decision::Unanswered => self.in_a_row += 1,
             Decision::Gone => {}
         }
@@ -478,6 +504,7 @@ impl ApprovalActor {
         for (at, Waiting { hold, reply }) in open.into_iter().enumerate() {
             let answer = match decision {
                 Decision::Once => HoldAnswer::Allowed("once".to_owned()),
+                Decision::Listed => HoldAnswer::Allowed(format!("list, question {question}")),
                 Decision::Session => {
                     HoldAnswer::Allowed(self.ledger.grant(hold.session, hold.effect, &hold.keys))
                 }
@@ -508,13 +535,16 @@ impl ApprovalActor {
     }
 }
 
-/// The form: one required field, with the choices that are offered.
-fn schema(offer: Offer) -> serde_json::Value {
+/// The form: one required field, with the choices that are offered. `listed`: how many calls an answer
+/// about a list covers.
+fn schema(offer: Offer, listed: usize) -> serde_json::Value {
+    let all = format!("Allow all {listed} of this list, once each");
     let (choices, names): (&[&str], &[&str]) = match offer {
         Offer::Once => (&["allow_once", "deny"], &["Allow once", "Deny"]),
         Offer::Session => {
             (&["allow_once", "allow_session", "deny"], &["Allow once", "Allow for this session", "Deny"])
         }
+        Offer::Listed => (&["allow_once", "allow_listed", "deny"], &["Allow once", &all, "Deny"]),
         Offer::Words => (&["accept", "deny"], &["Accept the new words", "Keep it withheld"]),
     };
     json!({

@@ -1,6 +1,7 @@
 //! The approval actor with a scripted human.
 
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::collections::VecDeque;
 use std::rc::Rc;
 
@@ -69,7 +70,9 @@ fn hold(asker: &Recipient<Elicit>, address: &str, digest: &str) -> Hold {
         keys: vec![to(address), GrantKey::Call(digest.to_owned())],
         offer: Offer::Session,
         group: None,
-        question: Question { head: format!("Send to {address}?"), items: vec![], tail: vec![] },
+        question: Question { head: format!("Send to {address}?"), items: vec![], list: vec![], tail: vec![] },
+        exact: None,
+        listed: BTreeSet::new(),
         asker: Some(asker.clone()),
         patience: Patience::Short,
     }
@@ -154,6 +157,68 @@ async fn holds_of_one_record_share_a_question() {
     // The first was asked alone; those that came while it was open look again and share the next.
     assert_eq!((one.unwrap(), two.unwrap()), (HoldAnswer::Again, HoldAnswer::Again));
     assert_eq!(asked.borrow().len(), 2);
+}
+
+/// A call about the `n`th thing of a list of `of`.
+fn of_list(asker: &Recipient<Elicit>, n: u32, of: u32) -> Hold {
+    let exact = |n: u32| format!("exact {n}");
+    Hold {
+        effect: Effect::Destroy,
+        offer: Offer::Listed,
+        group: Some("delete/13".to_owned()),
+        exact: Some(exact(n)),
+        listed: (0..of).map(exact).collect(),
+        ..hold(asker, &format!("id {n}"), &n.to_string())
+    }
+}
+
+#[actix::test]
+async fn a_yes_to_a_list_covers_each_of_it_once_and_nothing_else() {
+    let actor = ApprovalActor::default().start();
+    let (asker, asked) = human(vec![decision("allow_listed"), Answer::Decline, Answer::Decline]);
+    let is_allowed = |answer: &HoldAnswer| matches!(answer, HoldAnswer::Allowed(_));
+    for n in 0..3 {
+        assert!(is_allowed(&actor.send(of_list(&asker, n, 3)).await.unwrap()), "{n}");
+    }
+    assert_eq!(asked.borrow().len(), 1);
+    assert_eq!(
+        asked.borrow()[0].schema["properties"]["decision"]["enumNames"],
+        json!(["Allow once", "Allow all 3 of this list, once each", "Deny"])
+    );
+    assert_eq!(actor.send(of_list(&asker, 1, 3)).await.unwrap(), HoldAnswer::Refused, "once each");
+    let other_session = Hold { session: 2, ..of_list(&asker, 2, 3) };
+    assert_eq!(actor.send(other_session).await.unwrap(), HoldAnswer::Refused);
+    assert_eq!(asked.borrow().len(), 3);
+}
+
+#[actix::test]
+async fn a_list_is_offered_only_where_all_that_share_the_question_stand_in_it() {
+    let actor = ApprovalActor::default().start();
+    let (asker, asked) = human(vec![decision("deny"), decision("allow_listed")]);
+    let blocker = actor.send(hold(&asker, "x", "0"));
+    drop(tokio::join!(blocker, actor.send(of_list(&asker, 1, 3)), actor.send(of_list(&asker, 2, 4))));
+    // Both wait behind another question, and look again.
+    let first = actor.send(of_list(&asker, 1, 3));
+    let (one, _) = tokio::join!(first, actor.send(of_list(&asker, 2, 4)));
+    assert!(matches!(one.unwrap(), HoldAnswer::Allowed(_)), "alone its list is offered");
+    assert_eq!(asked.borrow().len(), 2);
+    let unlisted = Hold { offer: Offer::Once, listed: BTreeSet::new(), ..of_list(&asker, 9, 3) };
+    let (asker, _) = human(vec![decision("allow_listed")]);
+    let unlisted = Hold { asker: Some(asker), ..unlisted };
+    assert_eq!(actor.send(unlisted).await.unwrap(), HoldAnswer::Refused, "a choice that was not offered");
+}
+
+#[actix::test]
+async fn a_late_yes_to_a_list_covers_the_next_tries() {
+    let actor = ApprovalActor::default().start();
+    let (asker, asked) = human(vec![Answer::TimedOut]);
+    assert!(matches!(actor.send(of_list(&asker, 1, 3)).await.unwrap(), HoldAnswer::Unanswered(Some(_))));
+    let question = asked.borrow()[0].question;
+    actor.send(LateAnswer { question, answer: decision("allow_listed") }).await.unwrap();
+    for n in 0..3 {
+        assert!(matches!(actor.send(of_list(&asker, n, 3)).await.unwrap(), HoldAnswer::Allowed(_)), "{n}");
+    }
+    assert_eq!(asked.borrow().len(), 1);
 }
 
 #[actix::test]

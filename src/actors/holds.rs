@@ -3,7 +3,7 @@
 //! Nobody waits for these any more. A yes is kept for the next try, so what is here is only what the
 //! answer would be about, and the question.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -27,6 +27,7 @@ pub(super) struct Held {
     pub(super) effect: Effect,
     pub(super) keys: Vec<GrantKey>,
     pub(super) offer: Offer,
+    pub(super) listed: BTreeSet<String>,
     pub(super) client: Arc<str>,
     pub(super) upstream: Arc<str>,
     pub(super) tool: Arc<str>,
@@ -76,6 +77,7 @@ impl Holds {
             effect: hold.effect,
             keys: hold.keys.clone(),
             offer: hold.offer,
+            listed: hold.listed.clone(),
             client: Arc::clone(&hold.client),
             upstream: Arc::clone(&hold.upstream),
             tool: Arc::clone(&hold.tool),
@@ -149,7 +151,9 @@ mod tests {
             keys: vec![],
             offer: Offer::Once,
             group: None,
-            question: Question { head: "Send?".to_owned(), items: vec![], tail: vec![] },
+            exact: None,
+            listed: BTreeSet::new(),
+            question: Question { head: "Send?".to_owned(), items: vec![], list: vec![], tail: vec![] },
             asker: None,
             patience: Patience::Short,
         }

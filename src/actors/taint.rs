@@ -14,7 +14,7 @@ use serde_json::Value;
 use tokio::sync::oneshot;
 
 use super::soon::Soon;
-use crate::policy::{Creates, History, OwnPlace, Query, Shown, Traced};
+use crate::policy::{History, Making, OwnPlace, Query, Shown, Traced};
 use crate::provenance::{Limits, Origin, Sent, Source, Vouched};
 
 /// How often, and how often at most, a held back result looks again.
@@ -79,8 +79,8 @@ pub struct NoteShown {
     pub own_data: Arc<[OwnPlace]>,
     /// The arguments of the call, for a result.
     pub arguments: Option<Arc<Value>>,
-    /// Whether the call made something whose id is the user's own at that upstream.
-    pub creates: Creates,
+    /// What the call made, and for whom.
+    pub making: Arc<Making>,
     /// Whether a human's answer let the call pass.
     pub granted: Vouched,
 }
@@ -213,7 +213,7 @@ fn step(history: &mut History, work: Work, left: &Backlog) {
                 message: &shown.message,
                 own_data: &shown.own_data,
                 arguments: shown.arguments.as_deref(),
-                creates: shown.creates,
+                making: &shown.making,
                 granted: shown.granted,
             });
             left.take(shown.message.len());

@@ -3,6 +3,8 @@
 //! One upstream often holds several that do not belong together: a private repository and a public
 //! one. What was read in one that the user did not name does not go into a sink of another unasked.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 
 use super::argument::leaves;
@@ -28,6 +30,62 @@ const WORDS: [&str; 16] = [
 ];
 /// Containers told of one call.
 const MOST: usize = 8;
+
+/// Bytes of an entry beside its texts, about.
+const ENTRY: usize = 64;
+
+/// The containers that calls worked in, by the number of the call.
+#[derive(Debug)]
+pub(super) struct Containers {
+    known: BTreeMap<u64, Vec<String>>,
+    bytes: usize,
+    most: usize,
+    /// Of calls up to this one some are given up.
+    gone: u64,
+}
+
+impl Containers {
+    /// None yet; at most `most` bytes are kept.
+    pub(super) fn new(most: usize) -> Self {
+        Self { known: BTreeMap::new(), bytes: 0, most, gone: 0 }
+    }
+
+    /// Notes where a call worked.
+    pub(super) fn note(&mut self, call: u64, containers: Vec<String>) {
+        if call == 0 || containers.is_empty() {
+            return;
+        }
+        self.bytes += bytes(&containers);
+        if let Some(before) = self.known.insert(call, containers) {
+            self.bytes -= bytes(&before);
+        }
+        while self.bytes > self.most
+            && let Some((oldest, before)) = self.known.pop_first()
+        {
+            self.bytes -= bytes(&before);
+            self.gone = self.gone.max(oldest);
+        }
+    }
+
+    /// Where a call worked, if it is known.
+    pub(super) fn of(&self, call: u64) -> Option<&[String]> {
+        self.known.get(&call).map(Vec::as_slice)
+    }
+
+    /// Whether it may have been given up where a call worked.
+    pub(super) fn is_gone(&self, call: u64) -> bool {
+        call != 0 && call <= self.gone
+    }
+
+    /// Bytes in memory, about.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
+    }
+}
+
+fn bytes(containers: &[String]) -> usize {
+    ENTRY + containers.iter().map(|name| name.len() + 24).sum::<usize>()
+}
 
 /// The containers that a call names. An owner and a repository are one: `owner/repo`.
 pub(super) fn containers(arguments: &Value) -> Vec<String> {
@@ -60,8 +118,19 @@ pub(super) fn containers(arguments: &Value) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::containers;
+    use super::{Containers, containers};
     use serde_json::json;
+
+    #[test]
+    fn what_is_given_up_is_known_to_be() {
+        let mut known = Containers::new(1_000);
+        for call in 1..=100 {
+            known.note(call, vec![format!("mara/repo-{call}")]);
+        }
+        assert!(known.bytes() <= 1_000);
+        assert!(known.of(1).is_none() && known.is_gone(1));
+        assert!(known.of(100).is_some() && !known.is_gone(100) && !known.is_gone(0));
+    }
 
     #[test]
     fn a_call_says_where_it_works() {

@@ -113,7 +113,9 @@ fn destinations(facts: &Facts) -> Vec<Finding> {
     if !any_declared && facts.effect.is_sink() {
         findings.push(Finding { outcome: facts.cells.unproven_at_least(), reason: Reason::NoDestination });
     }
-    if facts.effect == Effect::Spend && facts.amount != AmountState::Vouched {
+    let spends = facts.effect == Effect::Spend && facts.amount != AmountState::Vouched;
+    // An amount is told only of calls that spend, if only besides.
+    if spends || facts.amount == AmountState::Unvouched {
         findings.push(Finding {
             outcome: Outcome::Ask,
             reason: Reason::Amount { known: facts.amount == AmountState::Unvouched },

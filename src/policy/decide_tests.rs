@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{
     AmountState, Asked, BudgetState, Cells, ConstraintFinding, Contract, DestinationFacts, Effect, Facts,
-    FlowContent, FlowFacts, Gate, Locality, Outcome, PinState, Provenance, Role, Typed, decide,
+    FlowContent, FlowFacts, Gate, Locality, Outcome, PinState, Provenance, Role, Typed, Via, decide,
 };
 use crate::policy::ArgPath;
 use crate::provenance::{
@@ -48,6 +48,8 @@ fn destination(places: Vec<Place>) -> DestinationFacts {
         links_used: 0,
         created: false,
         handle: None,
+        via: Via::Argument,
+        siblings: None,
     }
 }
 

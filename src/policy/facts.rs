@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::provenance::{Destination, Place, Trace};
 
-use super::handle::Handle;
+use super::handle::{Handle, Siblings};
 use super::{ArgPath, Effect, Outcome, Role};
 
 /// Whether the tool is what it was when first seen.
@@ -72,6 +72,17 @@ pub enum Asked {
     Yes,
 }
 
+/// How a destination belongs to its call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Via {
+    /// It stands in the argument.
+    Argument,
+    /// It stands behind the id in the argument: a person of its record, or where the call went that
+    /// made it.
+    Behind,
+}
+
 /// One destination of the call with all that is known of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct DestinationFacts {
@@ -97,6 +108,11 @@ pub struct DestinationFacts {
     pub created: bool,
     /// What stands behind it, for a target that was read.
     pub handle: Option<Handle>,
+    /// How it belongs to the call.
+    pub via: Via,
+    /// The list that it was read in, for a target: what one question may be about together.
+    #[serde(skip)]
+    pub siblings: Option<Siblings>,
 }
 
 /// A constraint that this call does not pass.

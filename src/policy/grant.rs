@@ -5,7 +5,7 @@
 //! with a small change) and for a pair of upstreams between which content flows; anything graver is
 //! granted for exactly one call. A grant belongs to the session that answered.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -62,6 +62,8 @@ pub enum Offer {
     Session,
     /// It is not about a call: the new words of a tool, to be accepted for good.
     Words,
+    /// Also the same call, once each, for the other things of the list that the question names.
+    Listed,
 }
 
 /// What the questions of one verdict are about, and what an answer may cover.
@@ -169,6 +171,13 @@ impl Ledger {
     pub fn keep_once(&mut self, session: u64, digest: &str, by: &str) {
         if self.once.len() < KEPT {
             self.once.insert((session, digest.to_owned()), by.to_owned());
+        }
+    }
+
+    /// Keeps a yes to each of several calls, by their exact digests.
+    pub fn keep_all(&mut self, session: u64, digests: &BTreeSet<String>, by: &str) {
+        for digest in digests {
+            self.keep_once(session, digest, by);
         }
     }
 

@@ -1,71 +1,183 @@
-//! Handles: what stands behind an id. The record that an id was read from says what it is called and
+//! Handles: what stands behind an id. The records that an id was read from say what it is called and
 //! who is concerned, so that a question can name more than a number, and a reply to a thread is judged
-//! by the people in it.
+//! by the people in it. Several records of one id are joined: a later one adds people and names, and
+//! takes none away. The ids of one list are kept together, so that one question can be about all.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-/// Ids that are remembered.
-const KEPT: usize = 16_384;
-/// People told of one record.
+/// People told of one id, and names.
 const PEOPLE: usize = 16;
+const NAMES: usize = 3;
 /// Objects of one result that are looked at.
-const OBJECTS: usize = 2_000;
+const OBJECTS: usize = 10_000;
 /// Characters of a name that are kept.
 const NAME: usize = 120;
+/// Ids of one list that are kept, lists of one call, and letters of the way to one.
+pub(super) const LISTED: usize = 32;
+const LISTS: usize = 64;
+const WAY: usize = 512;
+/// Bytes of an entry beside its texts, about.
+const ENTRY: usize = 160;
 
-/// What the record of an id says.
+/// What the records of an id say.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Handle {
-    /// What the thing is called: its subject, title or name. Upstream text: escape before showing.
-    pub name: Option<String>,
+    /// What the thing is called: its subject, title or name; several where records differ. Upstream
+    /// text: escape before showing.
+    pub names: Vec<String>,
     /// The people in its identity fields.
     pub people: Vec<String>,
+    /// Whether more people or names stood there than are told.
+    pub cut: bool,
+}
+
+impl Handle {
+    fn bytes(&self) -> usize {
+        ENTRY + self.names.iter().chain(&self.people).map(|text| text.len() + 24).sum::<usize>()
+    }
+
+    fn join(&mut self, other: &Self) {
+        self.cut |= other.cut;
+        for (mine, theirs, most) in
+            [(&mut self.names, &other.names, NAMES), (&mut self.people, &other.people, PEOPLE)]
+        {
+            for text in theirs.iter().filter(|text| !mine.contains(text)).cloned().collect::<Vec<_>>() {
+                if mine.len() < most {
+                    mine.push(text);
+                } else {
+                    self.cut = true;
+                }
+            }
+        }
+    }
+}
+
+/// The ids that stand in one field of all records of a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Siblings {
+    /// The session's number of the call that showed the list.
+    pub call: u64,
+    /// How many there are.
+    pub total: usize,
+    /// The first of them, at most 32, each with what it is called. Upstream text.
+    pub ids: Vec<(String, Option<String>)>,
+}
+
+/// A list of one result.
+#[derive(Debug, Default)]
+struct List {
+    total: usize,
+    ids: Vec<String>,
+    /// All of them, while the result is read.
+    seen: BTreeSet<String>,
 }
 
 /// The handles of a session, by upstream and id.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Handles {
     known: BTreeMap<(String, String), Handle>,
     order: VecDeque<(String, String)>,
+    /// The lists by call, and by the way to their field.
+    lists: BTreeMap<u64, BTreeMap<String, List>>,
+    bytes: usize,
+    most: usize,
+    gone: bool,
 }
 
 impl Handles {
+    /// Nothing yet; at most `most` bytes are kept.
+    pub(super) fn new(most: usize) -> Self {
+        let (known, order, lists) = (BTreeMap::new(), VecDeque::new(), BTreeMap::new());
+        Self { known, order, lists, bytes: 0, most, gone: false }
+    }
+
     /// Takes in the objects of a result.
-    pub(super) fn read(&mut self, upstream: &str, structure: &Value) {
-        let mut pending = vec![structure];
+    pub(super) fn read(&mut self, upstream: &str, call: u64, structures: &[Value]) {
+        let mut lists: BTreeMap<String, List> = BTreeMap::new();
+        // One block an item is a list as well.
+        let root = if structures.len() > 1 { "#" } else { "$" };
+        let mut pending: Vec<(&Value, String)> =
+            structures.iter().rev().map(|structure| (structure, root.to_owned())).collect();
         for _ in 0..OBJECTS {
-            let Some(value) = pending.pop() else { return };
+            let Some((value, way)) = pending.pop() else { break };
             match value {
-                Value::Array(items) => pending.extend(items.iter().take(OBJECTS)),
+                Value::Array(items) => {
+                    let way = step(&way, "[*]");
+                    pending.extend(items.iter().take(OBJECTS).rev().map(|item| (item, way.clone())));
+                }
                 Value::Object(members) => {
-                    self.object(upstream, members);
-                    pending.extend(members.values().filter(|value| value.is_object() || value.is_array()));
+                    self.object(upstream, members, &way, &mut lists);
+                    let inner = members.iter().filter(|(_, value)| value.is_object() || value.is_array());
+                    pending.extend(inner.map(|(key, value)| (value, step(&way, &field(key)))));
                 }
                 _ => {}
             }
         }
+        self.gone |= !pending.is_empty();
+        lists.retain(|_, list| {
+            list.total = std::mem::take(&mut list.seen).len();
+            list.total > 1
+        });
+        if call != 0 && !lists.is_empty() {
+            self.bytes += lists.iter().map(|(way, list)| size_of_list(way, list)).sum::<usize>();
+            let before = self.lists.insert(call, lists).unwrap_or_default();
+            self.bytes -= before.iter().map(|(way, list)| size_of_list(way, list)).sum::<usize>();
+        }
+        self.make_room();
     }
 
-    fn object(&mut self, upstream: &str, members: &Map<String, Value>) {
-        let ids = members.iter().filter(|(key, _)| is_id_key(key)).filter_map(|(_, value)| scalar(value));
-        let ids: Vec<String> = ids.collect();
+    fn object(
+        &mut self,
+        upstream: &str,
+        members: &Map<String, Value>,
+        way: &str,
+        lists: &mut BTreeMap<String, List>,
+    ) {
+        let ids = members.iter().filter(|(key, _)| is_id_key(key));
+        let ids: Vec<(&String, String)> =
+            ids.filter_map(|(key, value)| Some((key, scalar(value)?))).collect();
         if ids.is_empty() {
             return;
         }
-        let handle = Handle { name: name_of(members), people: people_of(members) };
-        for id in ids {
+        let (people, cut) = people_of(members);
+        let handle = Handle { names: name_of(members).into_iter().collect(), people, cut };
+        for (key, id) in ids {
+            let way = step(way, &field(key));
+            // What is in no list has no siblings.
+            let is_list = way.contains("[*]") || way.starts_with('#');
+            if is_list && (lists.contains_key(&way) || lists.len() < LISTS) {
+                let list = lists.entry(way).or_default();
+                if list.seen.insert(id.clone()) && list.ids.len() < LISTED {
+                    list.ids.push(id.clone());
+                }
+            }
             let key = (upstream.to_owned(), id);
-            if self.known.insert(key.clone(), handle.clone()).is_none() {
+            if let Some(known) = self.known.get_mut(&key) {
+                self.bytes -= known.bytes();
+                known.join(&handle);
+                self.bytes += known.bytes();
+            } else {
+                self.bytes += handle.bytes() + 2 * (key.0.len() + key.1.len());
+                self.known.insert(key.clone(), handle.clone());
                 self.order.push_back(key);
             }
         }
-        while self.order.len() > KEPT {
-            if let Some(oldest) = self.order.pop_front() {
-                self.known.remove(&oldest);
+    }
+
+    fn make_room(&mut self) {
+        while self.bytes > self.most {
+            // Without a list a question is about one thing: nothing is lost but the offer.
+            if let Some((_, lists)) = self.lists.pop_first() {
+                self.bytes -= lists.iter().map(|(way, list)| size_of_list(way, list)).sum::<usize>();
+                continue;
             }
+            let Some(oldest) = self.order.pop_front() else { return };
+            self.gone = true;
+            let bytes = self.known.remove(&oldest).map_or(0, |handle| handle.bytes());
+            self.bytes -= bytes + 2 * (oldest.0.len() + oldest.1.len());
         }
     }
 
@@ -73,6 +185,71 @@ impl Handles {
     pub(super) fn get(&self, upstream: &str, id: &str) -> Option<&Handle> {
         self.known.get(&(upstream.to_owned(), id.trim().to_owned()))
     }
+
+    /// Whether somebody may stand behind the id who is not known.
+    pub(super) fn is_in_doubt(&self, upstream: &str, id: &str) -> bool {
+        self.get(upstream, id).map_or(self.gone, |handle| handle.cut)
+    }
+
+    /// The list that an id stands in, at a place of this path in what a call showed.
+    pub(super) fn siblings(&self, upstream: &str, call: u64, path: &str, id: &str) -> Option<Siblings> {
+        let (lists, way) = (self.lists.get(&call)?, way_of(path)?);
+        let list = lists.get(&format!("${way}")).or_else(|| lists.get(&format!("#{way}")))?;
+        if !list.ids.iter().any(|other| other == id) {
+            return None;
+        }
+        let name = |id: &String| self.get(upstream, id).and_then(|handle| handle.names.first().cloned());
+        let ids = list.ids.iter().map(|id| (id.clone(), name(id))).collect();
+        Some(Siblings { call, total: list.total, ids })
+    }
+
+    /// Bytes in memory, about.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
+    }
+}
+
+fn size_of_list(way: &str, list: &List) -> usize {
+    ENTRY + way.len() + list.ids.iter().map(|id| id.len() + 24).sum::<usize>()
+}
+
+/// A longer way; one that is too long leads to no list.
+fn step(way: &str, next: &str) -> String {
+    if way.is_empty() || next.is_empty() || way.len() + next.len() > WAY {
+        return String::new();
+    }
+    format!("{way}{next}")
+}
+
+/// A member as a normalised path writes it; empty for a name that would need escapes.
+fn field(key: &str) -> String {
+    if key.chars().any(|c| matches!(c, '\'' | '\\' | '[' | ']') || c.is_control()) {
+        return String::new();
+    }
+    format!("['{key}']")
+}
+
+/// The way that the path of a place goes, within the structure it stands in.
+fn way_of(path: &str) -> Option<String> {
+    let mut parts = path.split(" » ");
+    let (outer, inner) = (parts.next()?, parts.next());
+    // What is a structure within a structure is somebody's text.
+    if parts.next().is_some() {
+        return None;
+    }
+    let within = match inner {
+        Some(inner) => inner,
+        None => outer.strip_prefix("$['structuredContent']").map(|_| outer)?,
+    };
+    let within =
+        within.strip_prefix("$['structuredContent']").unwrap_or_else(|| within.get(1..).unwrap_or_default());
+    let mut way = String::new();
+    for part in within.split_inclusive(']') {
+        let number = part.strip_prefix('[').and_then(|part| part.strip_suffix(']'));
+        let is_item = number.is_some_and(|number| number.bytes().all(|b| b.is_ascii_digit()));
+        way.push_str(if is_item { "[*]" } else { part });
+    }
+    Some(way)
 }
 
 /// Whether a member's name says that it identifies its record.
@@ -101,8 +278,8 @@ fn name_of(members: &Map<String, Value>) -> Option<String> {
 }
 
 /// The people in the identity fields of a record: strings, lists of strings, objects with an address,
-/// and maps keyed by address.
-fn people_of(members: &Map<String, Value>) -> Vec<String> {
+/// and maps keyed by address. Says also whether there are more than are told.
+fn people_of(members: &Map<String, Value>) -> (Vec<String>, bool) {
     const WHO: [&str; 22] = [
         "sender",
         "from",
@@ -127,19 +304,21 @@ fn people_of(members: &Map<String, Value>) -> Vec<String> {
         "assignee",
         "reporter",
     ];
-    let mut people = Vec::new();
+    let mut people: Vec<String> = Vec::new();
+    let mut cut = false;
     for (key, value) in members {
         if !WHO.contains(&key.to_ascii_lowercase().as_str()) {
             continue;
         }
         let mut add = |text: &str| {
             let text = text.trim();
-            if !text.is_empty()
-                && text.len() <= 256
-                && people.len() < PEOPLE
-                && !people.iter().any(|p| p == text)
-            {
+            if text.is_empty() || people.iter().any(|person| person == text) {
+                return;
+            }
+            if text.len() <= 256 && people.len() < PEOPLE {
                 people.push(text.to_owned());
+            } else {
+                cut = true;
             }
         };
         let mut one = |value: &Value| match value {
@@ -156,11 +335,11 @@ fn people_of(members: &Map<String, Value>) -> Vec<String> {
             _ => {}
         };
         match value {
-            Value::Array(items) => items.iter().take(PEOPLE).for_each(&mut one),
+            Value::Array(items) => items.iter().take(OBJECTS).for_each(&mut one),
             other => one(other),
         }
     }
-    people
+    (people, cut)
 }
 
 #[cfg(test)]
@@ -168,24 +347,84 @@ mod tests {
     use super::*;
     use serde_json::json;
 
+    fn handles(most: usize, results: &[Value]) -> Handles {
+        let mut handles = Handles::new(most);
+        for (call, result) in (1..).zip(results) {
+            handles.read("mail", call, std::slice::from_ref(result));
+        }
+        handles
+    }
+
     #[test]
     fn an_id_knows_its_name_and_people() {
-        let mut handles = Handles::default();
-        handles.read(
-            "mail",
-            &json!({"threads": [
+        let handles = handles(
+            1 << 20,
+            &[json!({"threads": [
                 {"id": "t1", "subject": "Lunch", "from": "Ana <ana@x.test>", "to": ["bo@x.test"]},
                 {"id_": 26, "filename": "plan.docx", "shared_with": {"cy@x.test": "rw"}, "owner": {"email": "di@x.test"}},
                 {"note": "no id"},
-            ]}),
+            ]})],
         );
         let lunch = handles.get("mail", "t1").unwrap();
-        assert_eq!((lunch.name.as_deref(), lunch.people.len()), (Some("Lunch"), 2));
+        assert_eq!((lunch.names.as_slice(), lunch.people.len()), (["Lunch".to_owned()].as_slice(), 2));
         let plan = handles.get("mail", " 26 ").unwrap();
         assert_eq!(
-            (plan.name.as_deref(), plan.people.clone()),
-            (Some("plan.docx"), vec!["cy@x.test".into(), "di@x.test".into()])
+            (plan.names.as_slice(), plan.people.clone()),
+            (["plan.docx".to_owned()].as_slice(), vec!["cy@x.test".into(), "di@x.test".into()])
         );
         assert_eq!(handles.get("drive", "t1"), None);
+    }
+
+    #[test]
+    fn a_later_record_takes_nobody_away() {
+        let handles = handles(
+            1 << 20,
+            &[
+                json!({"id": "t1", "subject": "Salaries", "from": "eve@out.test"}),
+                json!({"id": "t1", "subject": "Lunch", "from": "ana@x.test"}),
+            ],
+        );
+        let both = handles.get("mail", "t1").unwrap();
+        assert_eq!(both.names, ["Salaries", "Lunch"]);
+        assert_eq!(both.people, ["eve@out.test", "ana@x.test"]);
+    }
+
+    #[test]
+    fn memory_is_bounded_and_what_is_given_up_is_in_doubt() {
+        let records: Vec<Value> = (0..500)
+            .map(|n| json!([{"id": format!("t{n}"), "subject": "s".repeat(500)}, {"id": format!("u{n}")}]))
+            .collect();
+        let all = handles(20_000, &records);
+        assert!(all.bytes() <= 20_000);
+        assert!(all.is_in_doubt("mail", "t0") && !all.is_in_doubt("mail", "t499"));
+        let crowd: Vec<String> = (0..40).map(|n| format!("p{n}@x.test")).collect();
+        let crowd = handles(1 << 20, &[json!({"id": "t1", "to": crowd})]);
+        assert!(crowd.is_in_doubt("mail", "t1"));
+    }
+
+    #[test]
+    fn the_ids_of_a_list_stand_together() {
+        let letters: Vec<Value> = (0..20)
+            .map(|n| json!({"id": format!("m{n}"), "thread_id": "t", "subject": format!("Letter {n}")}))
+            .collect();
+        let many: Vec<Value> = (0..500).map(|n| json!({"id": n})).collect();
+        let handles = handles(1 << 20, &[json!(letters), json!({"hits": many}), json!({"id": "m1"})]);
+        let list = handles.siblings("mail", 1, "$['content'][0]['text'] » $[3]['id']", "m3").unwrap();
+        assert_eq!((list.total, list.ids.len()), (20, 20));
+        assert_eq!(list.ids.get(1), Some(&("m1".to_owned(), Some("Letter 1".to_owned()))));
+        let many = handles.siblings("mail", 2, "$['structuredContent']['hits'][7]['id']", "7").unwrap();
+        assert_eq!((many.total, many.ids.len()), (500, LISTED));
+        let mut blocks = Handles::new(1 << 20);
+        blocks.read("mail", 1, &[json!({"id": "a1"}), json!({"id": "a2"})]);
+        assert_eq!(blocks.siblings("mail", 1, "$['content'][1]['text'] » $['id']", "a2").unwrap().total, 2);
+        for (call, path, id) in [
+            (1, "$['content'][0]['text'] » $[3]['id']", "m99"),
+            (1, "$['content'][0]['text'] » $[3]['thread_id']", "t"),
+            (1, "$['content'][0]['text'] » $[3]['body'] » $[0]['id']", "m3"),
+            (1, "$['content'][0]['text']", "m3"),
+            (3, "$['content'][0]['text'] » $['id']", "m1"),
+        ] {
+            assert_eq!(handles.siblings("mail", call, path, id), None, "{path}");
+        }
     }
 }

@@ -2,27 +2,27 @@
 //! what allowed calls created. One value, so that the running proxy, `check` and the cases of a
 //! policy trace through the same thing.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::BTreeSet;
 
 use serde_json::Value;
 
 use crate::provenance::{
-    Destination, DestinationReason, Engine, Flow, Kind, Limits, Origin, OwnField, Place, ReadCall, Reading,
-    Record, Said, Sent, Source, Standing, Trace, Vouched, Words, extract, secrets_in, strict_form,
-    structures,
+    Decoding, Destination, DestinationReason, Engine, Flow, Kind, Limits, Named, Origin, OwnField, Place,
+    ReadCall, Reading, Record, Said, Sent, Source, Standing, Thing, Trace, Vouched, Words, extract,
+    secrets_in, strict_form, structures,
 };
 
-use super::container::containers;
-use super::facts::{Asked, Typed};
-use super::handle::{Handle, Handles, is_id_key};
-use super::{ArgPath, Asks, Effect, OwnPlace, ToolPolicy};
+use super::container::{Containers, containers};
+use super::facts::{Asked, Facts, Typed, Via};
+use super::handle::{Handle, Handles, Siblings};
+use super::made::{Made, ids_named, is_same};
+use super::{ArgPath, Asks, Effect, OwnPlace, Role, ToolPolicy};
 
-/// Ids of created things that are remembered.
-const CREATED: usize = 16_384;
-/// Calls whose containers are remembered.
-const CALLS: usize = 16_384;
-/// Ids taken from one result.
-const IDS: usize = 16;
+/// The parts of the memory that handles, what was made, and containers may take, each one in so many; the
+/// index has the rest.
+const HANDLES: usize = 16;
+const MADE: usize = 32;
+const CONTAINERS: usize = 32;
 
 /// What an upstream put before the model.
 #[derive(Debug, Clone, Copy)]
@@ -41,25 +41,33 @@ pub struct Shown<'a> {
     pub own_data: &'a [OwnPlace],
     /// The arguments of the call, for a result.
     pub arguments: Option<&'a Value>,
-    /// Whether the call made something whose id is the user's own at that upstream.
-    pub creates: Creates,
+    /// What the call made, and for whom.
+    pub making: &'a Making,
     /// Whether a human's answer let the call pass: then they pointed at what it reads.
     pub granted: Vouched,
 }
 
-/// Whether a call makes a thing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Creates {
-    /// Its result names a thing that it made.
-    Yes,
-    /// It does not.
-    No,
+/// What a call makes, and where it goes: what stands behind the ids that its result names.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Making {
+    /// What it brings into being, whose id is then the user's own at that upstream: `event`, `draft`.
+    pub thing: Option<String>,
+    /// Where it goes, the people behind its targets among them.
+    pub to: Vec<Destination>,
 }
 
-impl Creates {
-    /// Whether calls of a tool do.
-    pub fn of(policy: &ToolPolicy) -> Self {
-        if policy.creates.is_some() { Self::Yes } else { Self::No }
+impl Making {
+    /// What a call of a tool makes, with what was known of it when it was allowed.
+    pub fn of(policy: &ToolPolicy, facts: &Facts) -> Self {
+        let goes = facts.destinations.iter().filter(|destination| {
+            let is_place = matches!(destination.role, Some(Role::Target | Role::Path | Role::Command));
+            let is_mention = destination.destination.reason == DestinationReason::Embedded;
+            facts.effect.is_sink() && !is_mention && (!is_place || destination.via == Via::Behind)
+        });
+        Self {
+            thing: policy.creates.clone(),
+            to: goes.map(|destination| destination.destination.clone()).collect(),
+        }
     }
 }
 
@@ -70,6 +78,10 @@ pub struct Query {
     pub upstream: String,
     /// The effect of the call.
     pub effect: Effect,
+    /// What else it does that people are asked about.
+    pub besides: Vec<Effect>,
+    /// What the tool's name says it acts on: what a bare number in its arguments counts.
+    pub object: Option<String>,
     /// The destinations.
     pub destinations: Vec<Destination>,
     /// The arguments that name things at the upstream itself.
@@ -108,6 +120,10 @@ pub struct TracedDestination {
     pub created: bool,
     /// What stands behind it, for a target that was read.
     pub handle: Option<Handle>,
+    /// Whether it stands in the arguments itself.
+    pub via: Via,
+    /// The list that a target was read in.
+    pub siblings: Option<Siblings>,
 }
 
 /// The answer to a [`Query`].
@@ -124,6 +140,8 @@ pub struct Traced {
     pub flows: Vec<FlowSeen>,
     /// Secret-shaped values.
     pub secrets: Vec<SecretSeen>,
+    /// Whether somebody may stand behind a target who is not known.
+    pub hidden: bool,
     /// Whether the history is whole.
     pub complete: bool,
 }
@@ -153,25 +171,29 @@ pub struct History {
     engine: Engine,
     words: Words,
     asks: Asks,
-    created: BTreeSet<(String, String)>,
-    order: VecDeque<(String, String)>,
-    /// The containers that calls worked in, by the number of the call.
-    containers: BTreeMap<u64, Vec<String>>,
+    made: Made,
+    containers: Containers,
     handles: Handles,
 }
 
 impl History {
     /// An empty one. `key` makes its hashes its own.
     pub fn new(limits: Limits, key: [u8; 16]) -> Self {
+        let part = |of: usize| limits.bytes / of;
+        let index = limits.bytes - part(HANDLES) - part(MADE) - part(CONTAINERS);
         Self {
-            engine: Engine::new(limits, key),
+            engine: Engine::new(Limits { bytes: index }, key),
             words: Words::new(),
             asks: Asks::default(),
-            created: BTreeSet::new(),
-            order: VecDeque::new(),
-            containers: BTreeMap::new(),
-            handles: Handles::default(),
+            made: Made::new(part(MADE)),
+            containers: Containers::new(part(CONTAINERS)),
+            handles: Handles::new(part(HANDLES)),
         }
+    }
+
+    /// Bytes that the history takes in memory; what the user said is bounded by itself.
+    pub fn bytes(&self) -> usize {
+        self.engine.bytes() + self.made.bytes() + self.containers.bytes() + self.handles.bytes()
     }
 
     /// Notes what a call sends, before it is forwarded.
@@ -185,26 +207,11 @@ impl History {
             let call = ReadCall { tool, arguments, items: items(shown.message) };
             self.words.pointed_at(&call, &|_| shown.granted == Vouched::Yes)
         });
-        let containers = shown.arguments.map(containers).unwrap_or_default();
-        if !containers.is_empty() {
-            self.containers.insert(shown.call, containers);
-            while self.containers.len() > CALLS {
-                self.containers.pop_first();
-            }
-        }
-        for structure in parsed(shown.message) {
-            self.handles.read(shown.upstream, &structure);
-        }
-        if shown.creates == Creates::Yes {
-            let sent = shown.arguments.map(sent_words).unwrap_or_default();
-            for id in created_ids(shown.message) {
-                // What stood somewhere before was not made by this call, and what the call itself sent
-                // is an echo: who chose it is not known.
-                if !self.engine.holds_text(&id) && !repeats(&sent, &id) {
-                    self.create(shown.upstream, id);
-                }
-            }
-        }
+        let within = shown.arguments.map(containers).unwrap_or_default();
+        let structures = parsed(shown.message);
+        self.handles.read(shown.upstream, shown.call, &structures);
+        self.note_made(shown, &structures, &within);
+        self.containers.note(shown.call, within);
         let own_data: Vec<OwnField<'_>> =
             shown.own_data.iter().map(|own| OwnField { path: &own.path, kinds: &own.kinds }).collect();
         self.engine.record(&Record {
@@ -218,6 +225,23 @@ impl History {
         });
     }
 
+    /// Notes the ids of what a call made.
+    fn note_made(&mut self, shown: &Shown<'_>, structures: &[Value], within: &[String]) {
+        let Making { thing, to } = shown.making;
+        if thing.is_none() && to.is_empty() {
+            return;
+        }
+        let sent = shown.arguments.map(sent_words).unwrap_or_default();
+        for named in ids_named(structures, thing.as_deref().and_then(Thing::of).as_ref()) {
+            self.made.went(shown.upstream, &named.id, to);
+            // What stood somewhere before was not made by this call, and what the call itself sent
+            // is an echo: who chose it is not known.
+            if thing.is_some() && !self.engine.holds_text(&named.id) && !repeats(&sent, &named.id) {
+                self.made.own(shown.upstream, named, within);
+            }
+        }
+    }
+
     /// Notes a prompt.
     pub fn prompt(&mut self, text: &str, origin: Origin) {
         let engine = &self.engine;
@@ -227,57 +251,104 @@ impl History {
 
     /// Answers a query about a call with these arguments.
     pub fn trace(&self, query: &Query, arguments: &Value) -> Traced {
-        let destinations =
-            query.destinations.iter().flat_map(|destination| self.destinations(query, destination)).collect();
+        let within = containers(arguments);
+        let mut hidden = false;
+        let mut destinations = Vec::new();
+        for destination in &query.destinations {
+            hidden |= self.destinations(query, destination, &within, &mut destinations);
+        }
         let typed = |(value, currency): &(String, Option<String>)| {
             self.words.typed_amount(value, currency.as_deref())
         };
         let searched = query.content == Content::Searched;
         Traced {
             destinations,
-            asked: self.asks.asked(query.effect, None),
+            asked: self.asked(query, None),
             amounts_typed: query.amounts.iter().all(typed),
             flows: if searched { self.flows(query, arguments) } else { Vec::new() },
             secrets: if searched { self.secrets(arguments, &query.upstream) } else { Vec::new() },
+            hidden,
             complete: self.engine.is_complete(),
         }
     }
 
-    /// A destination, and the people that stand behind it: who sends to a thread sends to them. They are
-    /// judged beside the id, never in its place, because whoever wrote the record wrote them too.
-    fn destinations(&self, query: &Query, destination: &Destination) -> Vec<TracedDestination> {
+    /// Whether the user asked for everything that the call does.
+    fn asked(&self, query: &Query, destination: Option<(Kind, &Named)>) -> Asked {
+        let effects = std::iter::once(&query.effect).chain(&query.besides);
+        effects.map(|effect| self.asks.asked(*effect, destination)).min().unwrap_or(Asked::No)
+    }
+
+    /// A destination, and who stands behind it: who sends to a thread sends to the people in it, and who
+    /// sends a draft to those it was written to. They are judged beside the id, never in its place, because
+    /// whoever wrote the record wrote them too. Says whether somebody may stand there who is not known.
+    fn destinations(
+        &self,
+        query: &Query,
+        destination: &Destination,
+        within: &[String],
+        all: &mut Vec<TracedDestination>,
+    ) -> bool {
         let is_target = query.targets.contains(&destination.argument);
-        let handle = self.handles.get(&query.upstream, &destination.text).filter(|_| is_target);
+        let (upstream, text) = (query.upstream.as_str(), destination.text.trim());
+        let handle = self.handles.get(upstream, text).filter(|_| is_target);
         let mut id = self.destination(query, destination);
+        let thing =
+            Thing::named_by(&destination.argument).or_else(|| query.object.as_deref().and_then(Thing::of));
+        // An address or a url is nothing that a server makes: its record is, and has an id.
+        id.created =
+            !destination.kind.is_global() && self.made.is_own(upstream, text, thing.as_ref(), within);
+        id.siblings = is_target.then(|| self.siblings(query, &id)).flatten();
         id.handle = handle.cloned();
-        let unnamed = matches!(id.typed, Typed::No | Typed::Pasted) && !id.created;
-        let mut all = vec![id];
-        let people = handle.filter(|_| query.effect == Effect::Send && unnamed).map(|handle| &handle.people);
-        for person in people.into_iter().flatten() {
-            let text = Value::String(person.clone());
-            let found = extract(&text, &|_| Standing::Authority(None)).destinations;
-            all.extend(found.into_iter().map(|found| {
-                let (pointer, argument) = (destination.pointer.clone(), destination.argument.clone());
-                self.destination(query, &Destination { pointer, argument, ..found })
-            }));
+        let (created, typed) = (id.created, id.typed);
+        all.push(id);
+        // Who is named by the user needs nobody behind them, and what is destroyed reaches nobody.
+        let reaches = query.effect.is_sink() && query.effect != Effect::Destroy;
+        if !reaches || destination.kind.is_global() || !matches!(typed, Typed::No | Typed::Pasted) {
+            return false;
         }
-        all
+        let told = handle.filter(|_| query.effect == Effect::Send && !created);
+        let people = told.map(|handle| handle.people.as_slice()).unwrap_or_default();
+        let mut behind: Vec<Destination> = people.iter().flat_map(|person| addresses(person)).collect();
+        behind.extend(self.made.to(upstream, text).iter().cloned());
+        for (at, person) in behind.iter().enumerate() {
+            if behind.iter().take(at).any(|other| is_same(other, person)) {
+                continue;
+            }
+            let (pointer, argument) = (destination.pointer.clone(), destination.argument.clone());
+            let person = Destination { pointer, argument, is_key: false, ..person.clone() };
+            all.push(TracedDestination { via: Via::Behind, ..self.destination(query, &person) });
+        }
+        let untold = query.effect == Effect::Send && !created && self.handles.is_in_doubt(upstream, text);
+        is_target && (untold || self.made.is_in_doubt(upstream, text))
+    }
+
+    /// The list that a target was read in, the last one where there are several.
+    fn siblings(&self, query: &Query, id: &TracedDestination) -> Option<Siblings> {
+        let here = id
+            .trace
+            .places
+            .iter()
+            .filter(|place| place.whole && is_plain(place) && place.upstream == query.upstream);
+        let lists = here.filter_map(|place| {
+            self.handles.siblings(&query.upstream, place.call, &place.path, &id.destination.text)
+        });
+        lists.max_by_key(|list| list.call)
     }
 
     fn destination(&self, query: &Query, destination: &Destination) -> TracedDestination {
         let command = query.commands.iter().any(|path| path.covers(&destination.argument));
         let reading = if command { Reading::Statement } else { Reading::Value };
         let named = self.words.named(destination, reading);
-        let id = (query.upstream.clone(), destination.text.trim().to_owned());
         TracedDestination {
             destination: destination.clone(),
             handle: None,
             typed: named.said.into(),
             prompt: if let Said::Typed { prompt, .. } = named.said { Some(prompt) } else { None },
-            asked: self.asks.asked(query.effect, Some((destination.kind, &named))),
+            asked: self.asked(query, Some((destination.kind, &named))),
             trace: self.engine.trace(destination),
-            // An address or a url is nothing that a server makes: its record is, and has an id.
-            created: !destination.kind.is_global() && self.created.contains(&id),
+            created: false,
+            via: Via::Argument,
+            siblings: None,
         }
     }
 
@@ -289,9 +360,17 @@ impl History {
                 if flow.from.upstream != query.upstream {
                     return Some(FlowSeen { flow, container: None });
                 }
-                let left = self.containers.get(&flow.from.call).filter(|_| query.effect.is_sink())?;
-                let container =
-                    left.iter().find(|left| !here.contains(left) && !self.is_named(left))?.clone();
+                if !query.effect.is_sink() {
+                    return None;
+                }
+                let container = match self.containers.of(flow.from.call) {
+                    Some(left) => {
+                        left.iter().find(|left| !here.contains(left) && !self.is_named(left))?.clone()
+                    }
+                    // FAIL CLOSED: what was given up may have been a container of somebody else's.
+                    None if self.containers.is_gone(flow.from.call) => "a place not remembered".to_owned(),
+                    None => return None,
+                };
                 Some(FlowSeen { flow, container: Some(container) })
             })
             .collect()
@@ -332,18 +411,16 @@ impl History {
             })
             .collect()
     }
+}
 
-    fn create(&mut self, upstream: &str, id: String) {
-        let entry = (upstream.to_owned(), id);
-        if self.created.insert(entry.clone()) {
-            self.order.push_back(entry);
-        }
-        while self.order.len() > CREATED {
-            if let Some(oldest) = self.order.pop_front() {
-                self.created.remove(&oldest);
-            }
-        }
-    }
+/// Whether what stands at a place stands there in plain sight, as a field of a structure.
+fn is_plain(place: &Place) -> bool {
+    place.chain.iter().all(|step| *step == Decoding::Structure)
+}
+
+/// The addresses in an identity field.
+fn addresses(person: &str) -> Vec<Destination> {
+    extract(&Value::String(person.to_owned()), &|_| Standing::Authority(None)).destinations
 }
 
 /// The structures of a result.
@@ -370,32 +447,6 @@ fn list_len(value: &Value) -> Option<usize> {
             _ => None,
         },
         _ => None,
-    }
-}
-
-/// Ids of the thing that a call made: whole scalars under id-like keys at the top of its result, or
-/// one level below.
-fn created_ids(message: &[u8]) -> Vec<String> {
-    let mut ids = Vec::new();
-    for structure in parsed(message) {
-        if let Value::Object(members) = structure {
-            collect_ids(&members, 0, &mut ids);
-        }
-    }
-    ids.truncate(IDS);
-    ids
-}
-
-fn collect_ids(members: &serde_json::Map<String, Value>, depth: usize, ids: &mut Vec<String>) {
-    for (key, value) in members.iter().take(64) {
-        match value {
-            Value::String(text) if is_id_key(key) && !text.is_empty() && text.len() <= 256 => {
-                ids.push(text.trim().to_owned());
-            }
-            Value::Number(number) if is_id_key(key) => ids.push(number.to_string()),
-            Value::Object(inner) if depth == 0 => collect_ids(inner, 1, ids),
-            _ => {}
-        }
     }
 }
 

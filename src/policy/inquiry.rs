@@ -85,19 +85,27 @@ pub struct Answers {
 impl Inquiry {
     /// What must be asked about a call of `policy`'s tool at `upstream`.
     pub fn of(policy: &ToolPolicy, upstream: &str, arguments: &Value) -> Self {
-        let standing = Standings::of(policy, arguments);
-        let effect = standing.effect;
+        let mut standing = Standings::of(policy, arguments);
+        let (effect, besides) = (standing.effect, std::mem::take(&mut standing.besides));
         let judged = policy.gate == Gate::On && (effect.is_sink() || effect == Effect::Fetch);
         let extraction =
             if judged { extract(arguments, &|path| standing.of_path(path)) } else { Extraction::default() };
         let content =
             if carries(arguments, 0) >= CARRIES_NOTHING { Content::Searched } else { Content::Left };
-        let amounts = if effect == Effect::Spend { policy.amounts(arguments) } else { Vec::new() };
+        let spends = effect == Effect::Spend || besides.contains(&Effect::Spend);
+        let amounts = if spends { policy.amounts(arguments) } else { Vec::new() };
         let query = (judged || content == Content::Searched).then(|| Query {
             upstream: upstream.to_owned(),
             effect,
+            besides,
+            object: policy.object.clone(),
+            targets: extraction
+                .destinations
+                .iter()
+                .filter(|destination| policy.role_for(destination) == Some(Role::Target))
+                .map(|destination| destination.argument.clone())
+                .collect(),
             destinations: extraction.destinations,
-            targets: policy.with_role(Role::Target).map(|rule| rule.path.0.clone()).collect(),
             commands: policy.with_role(Role::Command).map(|rule| rule.path.clone()).collect(),
             amounts: amounts.clone(),
             content,
@@ -174,7 +182,7 @@ impl Inquiry {
             .map(|answer| {
                 let destination = &answer.destination;
                 let mut facts = DestinationFacts {
-                    role: policy.role_of(&destination.argument),
+                    role: policy.role_for(destination),
                     allowlisted: policy.vouches(destination, arguments),
                     granted: None,
                     refused: false,
@@ -190,6 +198,8 @@ impl Inquiry {
                     links_used: 0,
                     created: answer.created,
                     handle: answer.handle.clone(),
+                    via: answer.via,
+                    siblings: answer.siblings.clone(),
                     destination: destination.clone(),
                 };
                 facts.links_used = links_used(&facts);
@@ -241,7 +251,7 @@ impl Inquiry {
             budget,
             constraints,
             destinations,
-            truncated: self.truncated,
+            truncated: self.truncated || traced.as_ref().is_some_and(|traced| traced.hidden),
             flows,
             amount,
             asked: traced.as_ref().map_or(super::Asked::No, |traced| traced.asked),
@@ -324,6 +334,8 @@ fn carries(value: &Value, depth: usize) -> usize {
 struct Standings<'p> {
     policy: &'p ToolPolicy,
     effect: Effect,
+    /// Grave effects that the call has besides.
+    besides: Vec<Effect>,
     /// Whether an argument that says where the call goes holds a value.
     addressed: bool,
     /// The audience arguments, top names, that let more people in.
@@ -336,6 +348,7 @@ impl<'p> Standings<'p> {
         let mut standings = Self {
             policy,
             effect: policy.effect_of(arguments),
+            besides: Vec::new(),
             addressed: policy.is_addressed_first(arguments),
             widening,
         };
@@ -355,12 +368,19 @@ impl<'p> Standings<'p> {
         if standings.effect == Effect::Fetch && policy.runs_something(arguments) {
             standings.effect = Effect::Execute;
         }
+        // What a tool does besides is done as well: the call is judged by the worst of it.
+        let mut besides = policy.besides(standings.effect, arguments);
+        if !standings.effect.is_answered_by_call() && !besides.is_empty() {
+            standings.effect = besides.remove(0);
+        }
+        standings.besides = besides;
         standings
     }
 
     /// Whether any argument holds a destination, were the call a send.
     fn addresses_somebody(&self, arguments: &Value) -> bool {
-        let send = Self { effect: Effect::Send, widening: self.widening.clone(), ..*self };
+        let widening = self.widening.clone();
+        let send = Self { effect: Effect::Send, besides: Vec::new(), widening, ..*self };
         let found = extract(arguments, &|path| send.of_path(path)).destinations;
         found.iter().any(|destination| destination.reason != DestinationReason::Embedded)
     }

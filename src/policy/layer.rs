@@ -60,6 +60,7 @@ impl<'s> Layers<'s> {
                 own_data: Vec::new(),
                 cells: Cells::default(),
                 creates: derived.creates,
+                object: derived.object,
                 packs: Vec::new(),
                 refused: None,
             },

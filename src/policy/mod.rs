@@ -24,6 +24,8 @@ mod history;
 mod inquiry;
 mod lasting;
 mod layer;
+mod listing;
+mod made;
 mod origin;
 mod pin;
 #[expect(clippy::module_inception, reason = "the file holds the type of this name")]
@@ -53,15 +55,16 @@ pub use decide::decide;
 pub use effect::{ArgPath, Effect, Layer, Role};
 pub use facts::{
     AmountState, Asked, BudgetState, ConstraintFinding, DestinationFacts, Facts, FlowContent, FlowFacts,
-    Gate, Locality, PinState, Typed,
+    Gate, Locality, PinState, Typed, Via,
 };
 pub use glob::Glob;
 pub use grant::{AskedAbout, GrantKey, Ledger, Offer, asked_about, destination_key, fetch_key};
-pub use handle::Handle;
-pub use history::{Content, Creates, FlowSeen, History, Query, SecretSeen, Shown, Traced, TracedDestination};
+pub use handle::{Handle, Siblings};
+pub use history::{Content, FlowSeen, History, Making, Query, SecretSeen, Shown, Traced, TracedDestination};
 pub use inquiry::{Answered, Answers, Around, Guard, Inquiry, links_read, vouched};
 pub use lasting::{LASTING_DAYS, Lasting, LastingGrant, MOST_DAYS, revoke_line};
 pub use layer::DESTROY_BUDGET;
+pub use listing::{Listing, exact_digest, listing};
 pub use origin::{Cells, Provenance};
 pub use pin::{Change, Pin, PinMode, ServerPin};
 pub use policy::{Pack, Policy};

@@ -159,13 +159,16 @@ pub(super) fn judge(facts: &DestinationFacts, effect: Effect, cells: &Cells) -> 
     })
 }
 
-/// What typing does. A fetch needs no verb: reading what the user typed sends nothing they did not
-/// write. The other effects need to be asked for, and grave ones need more than a word.
+/// What typing does. A fetch needs no verb, nor does a link inside of what is sent: either way a host is
+/// told nothing that the user did not write. The other effects need to be asked for, and grave ones need more than a word.
 fn typed(facts: &DestinationFacts, effect: Effect) -> Option<(Provenance, Outcome)> {
     let grave = matches!(effect, Effect::Destroy | Effect::Spend | Effect::Execute | Effect::Account);
     match facts.typed {
         Typed::No | Typed::Pasted => None,
         Typed::BareWord if grave => None,
+        Typed::Yes if facts.destination.reason == DestinationReason::Embedded => {
+            Some((Provenance::Typed, Outcome::Allow))
+        }
         Typed::BareWord | Typed::Yes if effect == Effect::Fetch || facts.asked == Asked::Yes => {
             Some((Provenance::Typed, Outcome::Allow))
         }

@@ -5,7 +5,7 @@
 
 use crate::provenance::{Destination, DestinationReason, Floor, Kind, Place, PlaceKind, Trace};
 
-use super::facts::{AmountState, Asked, BudgetState, DestinationFacts, Facts, PinState, Typed};
+use super::facts::{AmountState, Asked, BudgetState, DestinationFacts, Facts, PinState, Typed, Via};
 use super::{ArgPath, ArgRule, Audience, Effect, Outcome, Role, ToolPolicy, decide};
 
 /// The verdicts of the three calls.
@@ -30,6 +30,11 @@ pub fn preview(policy: &ToolPolicy) -> Preview {
     let effect = match policy.effect {
         Effect::Read | Effect::Write if also_sends && is_addressed => Effect::Send,
         effect => effect,
+    };
+    let nothing = serde_json::Value::Object(serde_json::Map::new());
+    let effect = match policy.besides(effect, &nothing).first() {
+        Some(graver) if !effect.is_answered_by_call() => *graver,
+        _ => effect,
     };
     let decides = |rule: &&ArgRule| match rule.role {
         Role::Destination => true,
@@ -116,6 +121,8 @@ fn destination(rule: &ArgRule, origin: Origin) -> DestinationFacts {
         links_used: 0,
         created: false,
         handle: None,
+        via: Via::Argument,
+        siblings: None,
     }
 }
 

@@ -10,7 +10,7 @@ use std::fmt::{self, Write as _};
 use crate::provenance::{Destination, DestinationReason, Kind, Place, escaped, escaped_around};
 
 use super::Effect;
-use super::facts::{DestinationFacts, Facts, FlowContent};
+use super::facts::{DestinationFacts, Facts, FlowContent, Via};
 use super::handle::Handle;
 use super::origin::Provenance;
 use super::verdict::{Reason, Verdict};
@@ -36,6 +36,8 @@ pub struct Subject<'a> {
     pub about: &'a [String],
     /// When this Bouncer began to listen, in words, if the history is not complete.
     pub since: Option<&'a str>,
+    /// What is said of the list that the one target stands in: escaped lines.
+    pub list: &'a [String],
 }
 
 /// The text of a question, in parts, so that several calls can share one.
@@ -45,6 +47,8 @@ pub struct Question {
     pub head: String,
     /// What the call is about, a line each.
     pub items: Vec<String>,
+    /// The list that what the call is about stands in.
+    pub list: Vec<String>,
     /// Amounts, what is carried, and why it is asked.
     pub tail: Vec<String>,
 }
@@ -52,7 +56,7 @@ pub struct Question {
 impl fmt::Display for Question {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.head)?;
-        self.items.iter().chain(&self.tail).try_for_each(|line| write!(f, "\n{line}"))
+        self.items.iter().chain(&self.list).chain(&self.tail).try_for_each(|line| write!(f, "\n{line}"))
     }
 }
 
@@ -65,6 +69,8 @@ impl Question {
         }
         let mut items: Vec<&str> = Vec::new();
         let mut tail: Vec<&str> = Vec::new();
+        let list =
+            if rest.iter().all(|other| other.list == first.list) { first.list.as_slice() } else { &[] };
         for question in questions {
             items.extend(question.items.iter().map(String::as_str));
             for line in &question.tail {
@@ -79,6 +85,7 @@ impl Question {
         if more > 0 {
             lines.push(format!("… and {more} more lines"));
         }
+        lines.extend_from_slice(list);
         lines.extend(tail.into_iter().take(NAMED).map(str::to_owned));
         lines.join("\n")
     }
@@ -120,7 +127,7 @@ pub fn question(subject: Subject<'_>, facts: &Facts, verdict: &Verdict) -> Quest
         let since = subject.since.map_or_else(String::new, |since| format!(" since {since}"));
         tail.push(format!("note: what was read is known only in part{since}"));
     }
-    Question { head: headline(subject, facts.effect), items: lines, tail }
+    Question { head: headline(subject, facts.effect), items: lines, list: subject.list.to_vec(), tail }
 }
 
 fn headline(subject: Subject<'_>, effect: Effect) -> String {
@@ -142,6 +149,7 @@ fn headline(subject: Subject<'_>, effect: Effect) -> String {
 fn destination_line(facts: &DestinationFacts, provenance: Provenance) -> String {
     let destination = &facts.destination;
     let label = match (destination.reason, facts.role) {
+        _ if facts.via == Via::Behind => "and so to",
         (DestinationReason::Embedded, _) => "link in the text",
         (_, Some(super::Role::Target)) => "target",
         (_, Some(super::Role::Command)) => "command",
@@ -168,8 +176,9 @@ fn destination_line(facts: &DestinationFacts, provenance: Provenance) -> String 
 fn behind(handle: &Handle) -> String {
     // Writing to a string cannot fail.
     let mut said = String::new();
-    if let Some(name) = &handle.name {
-        let _ = write!(said, " — \"{}\"", escaped(name, 60));
+    for (at, name) in handle.names.iter().enumerate() {
+        let mark = if at == 0 { " —" } else { ", also" };
+        let _ = write!(said, "{mark} \"{}\"", escaped(name, 60));
     }
     let (named, more) = handle.people.split_at(handle.people.len().min(3));
     if !named.is_empty() {
@@ -178,6 +187,9 @@ fn behind(handle: &Handle) -> String {
     }
     if !more.is_empty() {
         let _ = write!(said, " and {} more", more.len());
+    }
+    if handle.cut {
+        said.push_str(", and others");
     }
     said
 }
@@ -323,7 +335,7 @@ fn why(verdict: &Verdict) -> String {
                 _ => "it comes from what was read, not from you",
             },
             Reason::NoDestination => "it names no destination that could be checked",
-            Reason::TooManyDestinations => "it names very many destinations",
+            Reason::TooManyDestinations => "it reaches more destinations than could be checked",
             Reason::Amount { .. } => "you did not name this amount",
             Reason::Flow(_) => "content of one server would go to another",
             Reason::Constraint { rule, .. } => rule,

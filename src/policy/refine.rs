@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::argument::{leaves, same_name};
 use super::statement::{StatementClass, shell, sql};
-use super::{Effect, Layer, Role, ToolPolicy};
+use super::{Audience, Effect, Layer, Role, ToolPolicy};
 
 /// The languages that are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,6 +32,40 @@ impl ToolPolicy {
             effect => effect,
         };
         if self.effect_layer == Layer::User { effect } else { self.by_statement(effect, arguments) }
+    }
+
+    /// The grave effects that a call has besides its main one, the gravest first, where nothing in its
+    /// arguments says otherwise.
+    pub(super) fn besides(&self, main: Effect, arguments: &Value) -> Vec<Effect> {
+        let sends = self.also.iter().any(|(also, _)| *also == Effect::Send);
+        let names_someone = self.with_role(Role::Destination).next().is_some();
+        let lets_nobody_in = sends && names_someone && !self.is_addressed(arguments);
+        let does = |effect: Effect| {
+            let layer = self.also.iter().find(|(also, _)| *also == effect).map(|(_, layer)| *layer);
+            let Some(layer) = layer.filter(|_| effect != main) else { return false };
+            match effect {
+                // Of one grave act with two names the main one is judged; money is told besides.
+                Effect::Spend => true,
+                _ if main.is_answered_by_call() => false,
+                // A statement that was read whole says all that it does.
+                Effect::Execute | Effect::Destroy if self.statement(arguments).is_some() => false,
+                Effect::Execute if self.with_role(Role::Command).next().is_some() => {
+                    self.runs_something(arguments)
+                }
+                // Who reads a password changes nothing; who widens a circle says so in an argument.
+                Effect::Account => main != Effect::Read && !self.says_audience() && !lets_nobody_in,
+                // A pack knows tools that destroy at times, and which argument says so.
+                Effect::Destroy => layer != Layer::Pack || says_destroy(arguments),
+                Effect::Execute => true,
+                _ => false,
+            }
+        };
+        let graver = [Effect::Spend, Effect::Execute, Effect::Destroy, Effect::Account];
+        graver.into_iter().filter(|effect| does(*effect)).collect()
+    }
+
+    fn says_audience(&self) -> bool {
+        self.args.iter().any(|rule| rule.audience == Audience::Decides)
     }
 
     fn by_statement(&self, effect: Effect, arguments: &Value) -> Effect {
@@ -64,6 +98,29 @@ impl ToolPolicy {
             Language::Shell => Some(shell(command.text)),
         }
     }
+}
+
+/// Whether an argument says that this call destroys: an action word, or a flag that is set.
+fn says_destroy(arguments: &Value) -> bool {
+    const FLAGS: [&str; 8] =
+        ["archived", "archive", "in_trash", "trashed", "trash", "deleted", "delete", "erase"];
+    const ACTIONS: [&str; 8] =
+        ["method", "action", "operation", "op", "mode", "command", "verb", "update_type"];
+    const WORDS: [&str; 9] =
+        ["delete", "remove", "destroy", "archive", "trash", "clear", "erase", "purge", "drop"];
+    let Some(members) = arguments.as_object() else { return true };
+    members.iter().any(|(name, value)| {
+        let is = |names: &[&str]| names.iter().any(|other| same_name(other, name));
+        match value {
+            Value::Bool(set) => *set && is(&FLAGS),
+            Value::String(text) if is(&ACTIONS) => {
+                let text = text.to_lowercase();
+                WORDS.iter().any(|word| text.contains(word))
+            }
+            Value::String(text) => is(&FLAGS) && !matches!(text.trim(), "" | "false" | "0"),
+            _ => is(&FLAGS) && !value.is_null(),
+        }
+    })
 }
 
 /// The language that an argument's name promises.

@@ -6,10 +6,11 @@
 use serde_json::Value;
 use serde_json_path::JsonPath;
 
-use crate::provenance::{Destination, Kind, TrustRule};
+use crate::provenance::{Destination, Kind, Thing, TrustRule};
 
 use super::argument::{leaves, same_name, select};
 use super::constraint::{AllowedValue, Constraint, HostPattern, Test, UrlReading, read_url};
+use super::handle::is_id_key;
 use super::{ArgPath, Cells, Effect, Gate, Layer, Locality, Role};
 
 /// What one argument is, and who said so.
@@ -86,6 +87,8 @@ pub struct ToolPolicy {
     pub cells: Cells,
     /// What a call brings into being, whose id is then the user's own.
     pub creates: Option<String>,
+    /// What its name says it acts on, where it says so.
+    pub object: Option<String>,
     /// The packs that ruled on it, with how they were bound.
     pub packs: Vec<(String, Bound)>,
     /// Why every call is refused, when the policy did not load.
@@ -100,6 +103,9 @@ pub enum Bound {
     /// Through the tool's name: only what restricts counts.
     ByName,
 }
+
+/// What is behind the id of one of these are people.
+const HANDLES: [&str; 6] = ["thread", "draft", "message", "mail", "comment", "event"];
 
 impl ToolPolicy {
     /// Whether both say the same of every call, as far as a description can change it.
@@ -142,6 +148,19 @@ impl ToolPolicy {
     /// The role of an argument.
     pub fn role_of(&self, argument: &str) -> Option<Role> {
         self.rule_of(argument).map(|rule| rule.role)
+    }
+
+    /// The role of a destination: its argument's, but the id of a thread or draft is a target, wherever a
+    /// message goes by it. Only a guess is corrected so.
+    pub fn role_for(&self, destination: &Destination) -> Option<Role> {
+        let rule = self.rule_of(&destination.argument)?;
+        let name = destination.argument.rsplit('.').next().unwrap_or_default().trim_end_matches("[]");
+        let is_handle = rule.role == Role::Destination
+            && rule.layer == Layer::Heuristic
+            && destination.kind == Kind::Id
+            && is_id_key(name)
+            && Thing::named_by(name).is_some_and(|thing| HANDLES.contains(&thing.word()));
+        Some(if is_handle { Role::Target } else { rule.role })
     }
 
     /// Whether an argument that says where the call goes holds a value: a non-empty string, a number,

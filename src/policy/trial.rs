@@ -15,7 +15,7 @@ use crate::provenance::{
 use super::facts::{BudgetState, Facts, PinState};
 use super::grant::{GrantKey, Ledger};
 use super::heuristics::ToolDescription;
-use super::history::{Creates, History, Shown};
+use super::history::{History, Making, Shown};
 use super::inquiry::{Answered, Answers, Inquiry, vouched};
 use super::{Around, Effect, Guard, Outcome, Policy, ToolPolicy, UpstreamIdentity, Verdict, decide};
 
@@ -31,6 +31,8 @@ pub struct Trial {
     ledger: Ledger,
     used: BTreeMap<(String, String), u64>,
     calls: u64,
+    /// What calls made that were not refused, by their number.
+    makings: BTreeMap<u64, Making>,
     disk: Option<Disk>,
     drifted: BTreeMap<(String, String), Vec<&'static str>>,
 }
@@ -65,6 +67,7 @@ impl Trial {
             ledger: Ledger::default(),
             used: BTreeMap::new(),
             calls: 0,
+            makings: BTreeMap::new(),
             disk: None,
             drifted: BTreeMap::new(),
         }
@@ -107,9 +110,11 @@ impl Trial {
         arguments: Option<&Value>,
         result: &Value,
     ) {
+        let making = self.makings.remove(&call);
         let policy = self.tool(upstream, tool);
         let own_data = policy.map(|policy| policy.own_data.clone()).unwrap_or_default();
-        let creates = policy.map_or(Creates::No, Creates::of);
+        let thing = || Making { thing: policy.and_then(|policy| policy.creates.clone()), to: Vec::new() };
+        let making = making.unwrap_or_else(thing);
         self.history.shown(&Shown {
             upstream,
             tool: Some(tool),
@@ -118,7 +123,7 @@ impl Trial {
             message: result.to_string().as_bytes(),
             own_data: &own_data,
             arguments,
-            creates,
+            making: &making,
             granted: Vouched::No,
         });
     }
@@ -157,6 +162,9 @@ impl Trial {
         if verdict.outcome == Outcome::Allow {
             let vouched = vouched(&facts, arguments, false);
             self.history.sent(&Sent { upstream, tool, call, arguments, vouched });
+        }
+        if verdict.outcome != Outcome::Deny {
+            self.makings.insert(call, Making::of(&policy, &facts));
         }
         Tried { verdict, facts, call }
     }

@@ -52,7 +52,8 @@ impl Rewording {
             "marks: [-gone-] {+new+}".to_owned(),
             "why: an agent does what a description says; nothing else of the tool changed".to_owned(),
         ];
-        let question = Question { head, items: vec![format!("words: {shown}")], tail: tail.into() };
+        let question =
+            Question { head, items: vec![format!("words: {shown}")], list: vec![], tail: tail.into() };
         Some(Self { pinned: old, question })
     }
 }

@@ -56,4 +56,6 @@ pub use own::structures;
 pub use secret::{Secret, mask_secrets, secret_key, secrets};
 pub use trace::{Alteration, AlterationSize, Decoding, Floor, Place, PlaceKind, Trace};
 pub use trusted::TrustRule;
-pub use words::{Named, Naming, Origin, Own, ReadCall, Reading, Said, Sentence, TypedPlace, Words};
+pub use words::{
+    Named, Naming, Origin, Own, ReadCall, Reading, Said, Sentence, Thing, TypedPlace, Words, is_thing_noun,
+};

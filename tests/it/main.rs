@@ -21,6 +21,7 @@ mod demo;
 mod documents;
 mod fidelity;
 mod framing;
+mod handles;
 mod hook;
 mod ids;
 mod init;

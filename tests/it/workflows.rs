@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 use crate::stage::{Client, Options, Stage};
 
 /// A tool whose arguments are all strings.
-fn tool(name: &str, arguments: &[&str]) -> Value {
+pub(crate) fn tool(name: &str, arguments: &[&str]) -> Value {
     let properties: Map<String, Value> = arguments
         .iter()
         .map(|name| (name.trim_end_matches('!').to_owned(), json!({"type": "string"})))
@@ -24,24 +24,26 @@ fn tool(name: &str, arguments: &[&str]) -> Value {
 }
 
 /// Work in progress.
-struct Work {
+pub(crate) struct Work {
     stage: Stage,
     client: Client,
     /// The texts of the questions.
-    asked: Vec<String>,
+    pub(crate) asked: Vec<String>,
+    /// Whether the human says yes to single calls only.
+    pub(crate) once: bool,
 }
 
 impl Work {
-    fn start(upstreams: &[(&str, Value)], policy: &str, ready: &[&str]) -> Option<Self> {
+    pub(crate) fn start(upstreams: &[(&str, Value)], policy: &str, ready: &[&str]) -> Option<Self> {
         let stage =
             Stage::with(upstreams, Options { policy: Some(policy.to_owned()), ..Options::default() })?;
         let mut client = stage.client();
         client.tools(ready);
-        Some(Self { stage, client, asked: Vec::new() })
+        Some(Self { stage, client, asked: Vec::new(), once: false })
     }
 
     /// The user types, and the client's hook says so.
-    fn types(&self, prompt: &str) {
+    pub(crate) fn types(&self, prompt: &str) {
         let mut hook = Command::new(env!("CARGO_BIN_EXE_bouncer"))
             .args(["hook", "claude-code", "--state"])
             .arg(self.stage.state())
@@ -58,12 +60,12 @@ impl Work {
     }
 
     /// One call.
-    fn call(&mut self, tool: &str, arguments: Value) {
+    pub(crate) fn call(&mut self, tool: &str, arguments: Value) {
         self.calls(vec![(tool, arguments)]);
     }
 
     /// Calls that the agent makes at once. All of them must pass.
-    fn calls(&mut self, calls: Vec<(&str, Value)>) {
+    pub(crate) fn calls(&mut self, calls: Vec<(&str, Value)>) {
         let mut open: VecDeque<(Value, String)> = calls
             .into_iter()
             .map(|(tool, arguments)| {
@@ -77,7 +79,8 @@ impl Work {
                 let params = &message.message["params"];
                 self.asked.push(params["message"].as_str().unwrap_or_default().to_owned());
                 let choices = params["requestedSchema"]["properties"]["decision"]["enum"].to_string();
-                let choice = if choices.contains("allow_session") { "allow_session" } else { "allow_once" };
+                let most = ["allow_session", "allow_listed"].into_iter().find(|most| choices.contains(most));
+                let choice = most.filter(|_| !self.once).unwrap_or("allow_once");
                 let result = json!({"action": "accept", "content": {"decision": choice}});
                 self.client.send(&json!({"id": message.message["id"], "result": result}));
             } else if let Some(at) = open.iter().position(|(id, _)| *id == message.message["id"]) {
@@ -87,7 +90,7 @@ impl Work {
         }
     }
 
-    fn was_asked_at_most(&self, most: usize) {
+    pub(crate) fn was_asked_at_most(&self, most: usize) {
         assert!(self.asked.len() <= most, "{} questions: {:#?}", self.asked.len(), self.asked);
     }
 }
@@ -171,6 +174,52 @@ fn research_in_fifteen_pages_refuses_nothing_and_asks_at_most_twice() {
         }
     }
     work.was_asked_at_most(2);
+}
+
+/// A mail server with a list of letters.
+pub(crate) fn letters(ids: std::ops::Range<usize>) -> Value {
+    let letters: Vec<Value> = ids
+        .map(|n| json!({"id": format!("msg-7{n}c"), "from": format!("news{n}@letters.example"), "subject": format!("Newsletter {n}")}))
+        .collect();
+    json!({
+        "tools": [tool("search_mail", &["query!"]), tool("delete_email", &["id!", "folder"])],
+        "calls": {"search_mail": [{"text": json!(letters).to_string()}], "delete_email": [{"text": "deleted"}]},
+    })
+}
+
+#[test]
+fn twenty_letters_of_one_list_are_one_question() {
+    let policy = "tools:\n  mail.delete_email: {max_calls: 40}\n";
+    let upstreams = [("mail", letters(10..30))];
+    let Some(mut work) = Work::start(&upstreams, policy, &["mail__delete_email"]) else { return };
+    work.types("Delete the newsletters.");
+    work.call("mail__search_mail", json!({"query": "newsletter"}));
+    for n in 10..30 {
+        work.call("mail__delete_email", json!({"id": format!("msg-7{n}c")}));
+    }
+    work.was_asked_at_most(1);
+    let asked = work.asked.concat();
+    for said in ["one of 20", "\"Newsletter 10\" (msg-710c)", "\"Newsletter 29\" (msg-729c)"] {
+        assert!(asked.contains(said), "{said}: {asked}");
+    }
+    // What was answered for is used up, and other arguments are another call.
+    work.call("mail__delete_email", json!({"id": "msg-710c"}));
+    work.call("mail__delete_email", json!({"id": "msg-711c", "folder": "spam"}));
+    assert_eq!(work.asked.len(), 3, "{:#?}", work.asked);
+}
+
+#[test]
+fn a_list_too_long_to_be_shown_is_counted_and_asked_one_by_one() {
+    let policy = "tools:\n  mail.delete_email: {max_calls: 900}\n";
+    let upstreams = [("mail", letters(100..600))];
+    let Some(mut work) = Work::start(&upstreams, policy, &["mail__delete_email"]) else { return };
+    work.types("Delete the newsletters.");
+    work.call("mail__search_mail", json!({"query": "newsletter"}));
+    for n in 100..103 {
+        work.call("mail__delete_email", json!({"id": format!("msg-7{n}c")}));
+    }
+    assert_eq!(work.asked.len(), 3, "{:#?}", work.asked);
+    assert!(work.asked.iter().all(|asked| asked.contains("one of 500")), "{:#?}", work.asked);
 }
 
 #[test]

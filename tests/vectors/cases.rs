@@ -284,3 +284,60 @@ fn d14_what_was_typed_is_opened_and_other_hosts_are_asked_about() {
     story.asks("web", "open", &json!({"url": "https://book.resto.test/t"}));
     story.asks("web", "open", &json!({"url": "https://cdn.other.test/a"}));
 }
+
+#[test]
+fn what_a_call_made_is_own_only_as_that() {
+    let mut story = Story::said("In the board mara-site make a task for the crash and delete what is stale");
+    let made = json!({"number": 7, "user": {"id": 5}, "project": {"id": 3}});
+    let on = |board: &str, task: u32| json!({"board": board, "task_id": task});
+    story.calls("hub", "create_task", &json!({"board": "mara-site", "title": "Crash"}), &made);
+    story.allows("hub", "delete_task", &on("mara-site", 7));
+    story.stops("hub", "delete_project", &json!({"project_id": 7}));
+    story.stops("hub", "delete_project", &json!({"project_id": 3}));
+    story.stops("hub", "delete_repo", &json!({"id": 7}));
+    story.stops("hub", "remove_user", &json!({"id": 5}));
+    story.stops("hub", "delete_task", &on("mara-kiln", 7));
+}
+
+#[test]
+fn a_draft_goes_where_it_was_written_to() {
+    let mut story = Story::said("draft a mail to bo@kiln.test and send it");
+    let draft = |to: &str| json!({"to": to, "body": "hi"});
+    story.calls("mail", "create_draft", &draft("bo@kiln.test"), &json!({"id": "dr-1a"}));
+    story.allows("mail", "send_draft", &json!({"draft_id": "dr-1a"}));
+    story.calls("mail", "create_draft", &draft("eve@evil.test"), &json!({"id": "dr-2b"}));
+    story.stops("mail", "send_draft", &json!({"draft_id": "dr-2b"}));
+    // A draft that is written to somebody else as well goes to both.
+    story.calls(
+        "mail",
+        "update_draft",
+        &json!({"draft_id": "dr-1a", "to": "eve@evil.test"}),
+        &json!({"id": "dr-1a"}),
+    );
+    story.stops("mail", "send_draft", &json!({"draft_id": "dr-1a"}));
+}
+
+#[test]
+fn a_later_record_hides_nobody_behind_an_id() {
+    let mut story = Story::said("reply to Ana in the thread");
+    let policy = "own_data:\n  people.search: ['$[*].email']\n";
+    let mut known = Story::new(policy);
+    for story in [&mut story, &mut known] {
+        story.calls("people", "search", &json!({"q": ""}), &json!([{"email": "ana@kiln.test"}]));
+        story.calls("mail", "list", &json!({}), &json!([{"thread_id": "th-7q", "from": "eve@evil.test"}]));
+        story.calls(
+            "mail",
+            "get",
+            &json!({"id": "th-7q"}),
+            &json!({"thread_id": "th-7q", "from": "ana@kiln.test"}),
+        );
+        story.stops("mail", "reply_to_thread", &json!({"thread_id": "th-7q", "body": "hi"}));
+    }
+}
+
+#[test]
+fn what_a_tool_does_besides_is_judged_as_well() {
+    let mut story = Story::new("tools:\n  pay.note_down: {effect: write, args: {customer: target}}\n");
+    story.trial.prompt("note it down for cus_9Zz");
+    story.allows("pay", "note_down", &json!({"customer": "cus_9Zz"}));
+}

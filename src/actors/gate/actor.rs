@@ -22,7 +22,7 @@ use crate::actors::taint::{Backlog, NoteSent, NoteShown, TraceCall};
 use crate::clock;
 use crate::mcp::Tool;
 use crate::policy::{
-    Change, Creates, DestinationFacts, Effect, Facts, Guard, Locality, OwnPlace, PinState, Policy, ServerPin,
+    Change, DestinationFacts, Effect, Facts, Guard, Locality, Making, OwnPlace, PinState, Policy, ServerPin,
     links_read,
 };
 use crate::provenance::{Source, Vouched};
@@ -79,7 +79,7 @@ pub struct Settings {
 pub(super) struct Forwarded {
     pub(super) arguments: Arc<Value>,
     pub(super) own_data: Arc<[OwnPlace]>,
-    pub(super) creates: Creates,
+    pub(super) making: Arc<Making>,
     pub(super) granted: Vouched,
     /// What its result is.
     pub(super) source: Source,
@@ -280,9 +280,9 @@ fn shown(msg: RecordOutput, forwarded: Option<Forwarded>) -> Option<NoteShown> {
         CallOutcome::Error(raw) => (raw, Source::Error),
         CallOutcome::Cancelled | CallOutcome::Lost(_) => return None,
     };
-    let (arguments, own_data, creates, granted) = match forwarded {
-        Some(call) => (Some(call.arguments), call.own_data, call.creates, call.granted),
-        None => (None, Arc::from(Vec::new()), Creates::No, Vouched::No),
+    let (arguments, own_data, making, granted) = match forwarded {
+        Some(call) => (Some(call.arguments), call.own_data, call.making, call.granted),
+        None => (None, Arc::from(Vec::new()), Arc::default(), Vouched::No),
     };
     Some(NoteShown {
         upstream: Arc::clone(&msg.tool.upstream),
@@ -292,7 +292,7 @@ fn shown(msg: RecordOutput, forwarded: Option<Forwarded>) -> Option<NoteShown> {
         message,
         own_data,
         arguments,
-        creates,
+        making,
         granted,
     })
 }
@@ -409,7 +409,7 @@ impl Handler<RecordNotice> for GateActor {
                 message: msg.message,
                 own_data: Arc::from(Vec::new()),
                 arguments: None,
-                creates: Creates::No,
+                making: Arc::default(),
                 granted: Vouched::No,
             };
             core.note(shown).await;
@@ -437,7 +437,7 @@ impl Handler<RecordListing> for GateActor {
                     message,
                     own_data: Arc::new([]),
                     arguments: None,
-                    creates: Creates::No,
+                    making: Arc::default(),
                     granted: Vouched::No,
                 };
                 core.note(shown).await;

@@ -13,8 +13,8 @@ use crate::actors::taint::NoteSent;
 use crate::clock;
 use crate::mcp::Method;
 use crate::policy::{
-    AskedAbout, Contract, Creates, Facts, Finding, Outcome, PinState, Reason, Subject, Unasked, Verdict,
-    asked_about, decide, question, refusal, vouched,
+    AskedAbout, Contract, Facts, Finding, Making, Offer, Outcome, PinState, Reason, Subject, Unasked,
+    Verdict, asked_about, decide, exact_digest, listing, question, refusal, vouched,
 };
 use crate::provenance::Vouched;
 
@@ -88,12 +88,20 @@ pub(super) async fn settle(core: &Rc<Core>, call: &Call, known: &Arc<Known>, hea
         }
         let upstream = call.msg.tool.upstream.as_ref();
         let AskedAbout { keys, offer } = asked_about(&verdict, facts.effect, upstream, &call.digest);
+        let (tool, arguments) = (&call.msg.tool.name, &call.arguments);
+        let listing = listing(&verdict, &facts, (upstream, tool), arguments);
+        let offer = if listing.as_ref().is_some_and(|listing| !listing.calls.is_empty()) {
+            Offer::Listed
+        } else {
+            offer
+        };
         let subject = Subject {
             upstream,
-            tool: &call.msg.tool.name,
+            tool,
             amounts: &inquiry.amounts,
             about: &[],
             since: core.since.as_deref(),
+            list: listing.as_ref().map_or(&[], |listing| listing.lines.as_slice()),
         };
         let mut question = question(subject, &facts, &verdict);
         if let Some(head) = head {
@@ -111,6 +119,8 @@ pub(super) async fn settle(core: &Rc<Core>, call: &Call, known: &Arc<Known>, hea
             offer,
             group: group(&verdict, call),
             question,
+            exact: exact_digest((upstream, tool), arguments).filter(|_| listing.is_some()),
+            listed: listing.map(|listing| listing.calls).unwrap_or_default(),
             asker: call.msg.asker.clone(),
             patience: call.msg.patience,
         };
@@ -180,7 +190,7 @@ async fn conclude(core: &Rc<Core>, call: &Call, known: Option<&Arc<Known>>, sett
     let ticket = core.forwarded(Forwarded {
         arguments: Arc::clone(&call.arguments),
         own_data: Arc::clone(&known.own_data),
-        creates: Creates::of(&known.policy),
+        making: Arc::new(Making::of(&known.policy, &facts)),
         source: requests::source(call.msg.method),
         granted: if settled.grant.is_some() { Vouched::Yes } else { Vouched::No },
     });

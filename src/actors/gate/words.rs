@@ -3,6 +3,7 @@
 //! Runs before a call of that tool is judged. A yes pins the new words, so that the call and all later
 //! ones are judged as usual; with anything else the tool stays what it was: drifted, withheld, refused.
 
+use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -50,6 +51,8 @@ fn hold(call: &Call, words: &NewWords) -> Hold {
         keys: Vec::new(),
         offer: Offer::Words,
         group: None,
+        exact: None,
+        listed: BTreeSet::new(),
         question: words.rewording.question.clone(),
         asker: call.msg.asker.clone(),
         patience: call.msg.patience,

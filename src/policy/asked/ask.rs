@@ -1,13 +1,14 @@
 //! Whether an effect was asked for, for one destination.
 //!
-//! A verb counts in the sentence that names the destination, and in one beside it that points at it
-//! ("Here is a.txt. Delete it.", "Invite Sarah. Her address is …"). Sending and writing may also be
+//! A verb counts in the clause that names the destination ("delete a.txt and summarise b.txt" asks to
+//! delete one file), and in one beside it that points at it ("Here is a.txt. Delete it.", "Invite
+//! Sarah. Her address is …"). Sending and writing may also be
 //! asked for in a sentence that names no destination of its own ("Write a summary. Send it."); what
 //! destroys, spends, executes or changes access never. "Mail the agenda to x" asks to send to x;
 //! "summarise the mail from x" does not. Who asks to do as a text says ("follow the instructions
 //! in …") asks for every effect, but only as far as a question.
 //!
-//! Sentences are read once, when their prompt arrives, because every destination of every call asks.
+//! Prompts are read once, when their prompt arrives, because every destination of every call asks.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::ops::Range;
@@ -15,11 +16,10 @@ use std::ops::Range;
 use crate::policy::{Asked, Effect, Typed};
 use crate::provenance::{Kind, Named, Naming, Own, Said, Words};
 
-use super::clause::Clauses;
-use super::verbs::VERBS;
+use super::clause::{Clause, Clauses};
 
-/// Sentences between a destination and the one that points back at it.
-const BACK: usize = 4;
+/// Clauses between a destination and the one that points back at it.
+const BACK: usize = 8;
 
 /// What the sentences of a session ask for.
 #[derive(Debug, Default)]
@@ -27,36 +27,40 @@ pub struct Asks {
     clues: VecDeque<Clue>,
 }
 
-/// One sentence.
+/// One clause.
 #[derive(Debug)]
 struct Clue {
     prompt: usize,
+    /// Which sentence it belongs to: its first byte in the prompt.
+    sentence: usize,
+    /// Its bytes in the prompt.
     range: Range<usize>,
+    /// The most particular destination of the sentence.
     own: Own,
-    /// The effects that its imperatives ask for.
-    effects: Vec<Effect>,
-    /// It asks to do as some text says.
-    delegates: bool,
-    /// It begins by pointing back.
+    clause: Clause,
+    /// It begins a sentence that points back.
     refers_back: bool,
-    /// It holds a word for what was named before.
-    has_pronoun: bool,
 }
 
 impl Clue {
     fn asks(&self, effect: Effect) -> bool {
+        let effects = &self.clause.effects;
         // A `write` is judged when it is a sink by its recipients: verbs of sending ask for it too.
-        self.effects.contains(&effect) || effect == Effect::Write && self.effects.contains(&Effect::Send)
+        effects.contains(&effect) || effect == Effect::Write && effects.contains(&Effect::Send)
     }
 
-    /// Whether the sentence is about a destination of its own, as far as one of this kind goes: a message
-    /// does not go to the file that it is about.
-    fn is_taken(&self, kind: Kind) -> bool {
-        match self.own {
-            Own::None => false,
-            Own::Thing => !matches!(kind, Kind::Email | Kind::Phone | Kind::Channel),
-            Own::Name | Own::Address => true,
-        }
+    fn is_beside(&self, other: &Self) -> bool {
+        (self.prompt, self.sentence) == (other.prompt, other.sentence)
+    }
+}
+
+/// Whether what names a destination like this is about it, as far as one of a kind goes: a message does
+/// not go to the file that it is about.
+fn is_taken(own: Own, kind: Kind) -> bool {
+    match own {
+        Own::None => false,
+        Own::Thing => !matches!(kind, Kind::Email | Kind::Phone | Kind::Channel),
+        Own::Name | Own::Address => true,
     }
 }
 
@@ -64,17 +68,19 @@ impl Asks {
     /// Reads the sentences of prompt `number`, and forgets those of prompts that are given up.
     pub fn note(&mut self, words: &Words, number: usize) {
         for sentence in words.sentences_of(number) {
-            let clauses = Clauses::of(&sentence.plain);
-            let effects = VERBS.effects.iter().filter(|(_, patterns)| clauses.ask(patterns));
-            self.clues.push_back(Clue {
-                prompt: number,
-                range: sentence.range.clone(),
-                own: sentence.own,
-                effects: effects.map(|(effect, _)| *effect).collect(),
-                delegates: clauses.delegate(),
-                refers_back: clauses.refers_back(),
-                has_pronoun: clauses.has_pronoun(),
-            });
+            let clauses = Clauses::of(&sentence.plain, &sentence.marks);
+            let refers_back = clauses.refers_back();
+            for (at, clause) in clauses.clauses().into_iter().enumerate() {
+                let start = sentence.range.start;
+                self.clues.push_back(Clue {
+                    prompt: number,
+                    sentence: start,
+                    range: start + clause.range.start..start + clause.range.end,
+                    own: sentence.own,
+                    refers_back: at == 0 && refers_back,
+                    clause,
+                });
+            }
         }
         while self.clues.front().is_some_and(|clue| clue.prompt < words.oldest()) {
             self.clues.pop_front();
@@ -92,13 +98,14 @@ impl Asks {
         let grave = matches!(effect, Effect::Destroy | Effect::Spend | Effect::Execute | Effect::Account);
         let mut best = Asked::No;
         for (at, clue) in self.clues.iter().enumerate() {
-            if best == Asked::Yes || !(clue.delegates || clue.asks(effect)) {
+            if best == Asked::Yes || !(clue.clause.delegates || clue.asks(effect)) {
                 continue;
             }
             let counts = destination.is_none_or(|(kind, named)| {
                 let bare = matches!(named.said, Said::Typed { bare_word: true, .. });
                 naming.contains(&at)
-                    || !grave && !bare && !clue.is_taken(kind)
+                    || !grave && !bare && !is_taken(clue.own, kind)
+                    || !grave && self.is_meant_beside(at, &naming, kind)
                     || self.is_explained(at, &naming, grave)
                     || self.points_back(at, &naming)
             });
@@ -111,44 +118,70 @@ impl Asks {
         best
     }
 
-    /// The sentences that name a destination.
+    /// The clauses that name a destination.
     fn naming(&self, named: &Named) -> BTreeSet<usize> {
         let places = named.places.iter().filter(|place| place.naming > Naming::Mention);
-        places
-            .filter_map(|place| {
-                // Sentences lie in order of their prompts and places, without overlap.
-                let key = (place.prompt, place.range.start);
-                let after = self.clues.partition_point(|clue| (clue.prompt, clue.range.start) <= key);
-                let at = after.checked_sub(1)?;
-                let clue = self.clues.get(at)?;
-                // A file name or address may seem to hold the end of a sentence: its start counts.
-                (clue.prompt == place.prompt && place.range.start < clue.range.end).then_some(at)
-            })
-            .collect()
+        let mut naming = BTreeSet::new();
+        for place in places {
+            // Clauses lie in order of their prompts and places, without overlap.
+            let key = (place.prompt, place.range.start);
+            let after = self.clues.partition_point(|clue| (clue.prompt, clue.range.start) <= key);
+            let Some(at) = after.checked_sub(1) else { continue };
+            let Some(clue) = self.clues.get(at) else { continue };
+            // A file name or address may seem to hold the end of a sentence: its start counts.
+            if clue.prompt != place.prompt || place.range.start >= clue.range.end {
+                continue;
+            }
+            naming.insert(at);
+            if clue.clause.shares {
+                naming.extend(self.beside(at));
+            }
+        }
+        naming
+    }
+
+    /// The clauses after one in its sentence.
+    fn beside(&self, at: usize) -> impl Iterator<Item = usize> {
+        let clue = self.clues.get(at);
+        let rest = self.clues.iter().enumerate().skip(at + 1);
+        rest.take_while(move |(_, other)| clue.is_some_and(|clue| clue.is_beside(other))).map(|(at, _)| at)
+    }
+
+    /// "Make an event with a@b.example and send invitations": a clause without a destination of its own
+    /// takes those of its sentence, but not what was only looked at.
+    fn is_meant_beside(&self, at: usize, naming: &BTreeSet<usize>, kind: Kind) -> bool {
+        let Some(clue) = self.clues.get(at) else { return false };
+        !is_taken(clue.clause.own, kind)
+            && naming
+                .iter()
+                .filter_map(|named| self.clues.get(*named))
+                .any(|named| named.is_beside(clue) && !named.clause.looks())
     }
 
     /// "Invite Sarah. Her address is …": the next sentence only says where.
     fn is_explained(&self, at: usize, naming: &BTreeSet<usize>, grave: bool) -> bool {
-        let (Some(clue), Some(next)) = (self.clues.get(at), self.clues.get(at + 1)) else { return false };
+        let Some(clue) = self.clues.get(at) else { return false };
+        let next = self.beside(at).last().unwrap_or(at) + 1;
+        let Some(after) = self.clues.get(next) else { return false };
         let open = match clue.own {
             Own::None | Own::Name => true,
             Own::Thing => !grave,
             Own::Address => false,
         };
-        open && naming.contains(&(at + 1)) && next.prompt == clue.prompt && next.refers_back
+        open && naming.contains(&next) && after.prompt == clue.prompt && after.refers_back
     }
 
     /// "Here is a.txt. Delete it.": the nearest thing named before is the destination.
     fn points_back(&self, at: usize, naming: &BTreeSet<usize>) -> bool {
         let Some(clue) = self.clues.get(at) else { return false };
-        if clue.own != Own::None || !clue.has_pronoun {
+        if clue.clause.own != Own::None || !clue.clause.has_pronoun {
             return false;
         }
         for before in (at.saturating_sub(BACK)..at).rev() {
             if naming.contains(&before) {
                 return self.clues.get(before).is_some_and(|named| named.prompt == clue.prompt);
             }
-            if self.clues.get(before).is_none_or(|other| other.own != Own::None) {
+            if self.clues.get(before).is_none_or(|other| other.clause.own != Own::None) {
                 return false;
             }
         }
@@ -287,6 +320,70 @@ mod tests {
             ("Reply to Ana", Effect::Send, (name, "Ana"), Asked::Yes),
             ("Invite Dora to Slack", Effect::Account, (name, "Dora"), Asked::Yes),
             ("Add a user 'Alice' to channel 'general'", Effect::Account, (name, "general"), Asked::Yes),
+        ] {
+            check(prompt, effect, Some((kind, value)), expected);
+        }
+    }
+
+    #[test]
+    fn a_verb_reaches_what_stands_in_its_own_clause() {
+        let (path, repo, name, mail) = (Kind::Path, Kind::Repo, Kind::Name, Kind::Email);
+        for (prompt, effect, (kind, value), expected) in [
+            ("Delete a.txt and summarise b.txt.", Effect::Destroy, (path, "a.txt"), Asked::Yes),
+            ("Delete a.txt and summarise b.txt.", Effect::Destroy, (path, "b.txt"), Asked::No),
+            ("Summarise b.txt and delete a.txt.", Effect::Destroy, (path, "b.txt"), Asked::No),
+            ("Summarise b.txt, then delete a.txt.", Effect::Destroy, (path, "a.txt"), Asked::Yes),
+            ("Delete a.txt and obsolete b.txt.", Effect::Destroy, (path, "b.txt"), Asked::No),
+            ("Delete a.txt but keep b.txt.", Effect::Destroy, (path, "b.txt"), Asked::No),
+            ("Delete a.txt, not b.txt.", Effect::Destroy, (path, "b.txt"), Asked::No),
+            ("Delete a.txt and don't touch b.txt.", Effect::Destroy, (path, "b.txt"), Asked::No),
+            ("Delete everything in /tmp/x except b.txt.", Effect::Destroy, (path, "b.txt"), Asked::No),
+            ("Delete a.txt, b.txt and c.txt.", Effect::Destroy, (path, "b.txt"), Asked::Yes),
+            ("Delete a.txt, b.txt and c.txt.", Effect::Destroy, (path, "c.txt"), Asked::Yes),
+            ("Delete the draft a.txt and the file b.txt.", Effect::Destroy, (path, "b.txt"), Asked::Yes),
+            ("- delete a.txt, b.txt", Effect::Destroy, (path, "b.txt"), Asked::Yes),
+            ("Delete these: a.txt; b.txt", Effect::Destroy, (path, "b.txt"), Asked::Yes),
+            ("Read a.txt and delete it.", Effect::Destroy, (path, "a.txt"), Asked::Yes),
+            ("Read a.txt and b.txt and delete them.", Effect::Destroy, (path, "b.txt"), Asked::Yes),
+            ("Read a.txt, look at b.txt and delete it.", Effect::Destroy, (path, "a.txt"), Asked::No),
+            ("Read and then delete a.txt.", Effect::Destroy, (path, "a.txt"), Asked::Yes),
+            ("Read a.txt and delete.", Effect::Destroy, (path, "a.txt"), Asked::Yes),
+            ("Move a.txt to trash.", Effect::Destroy, (path, "a.txt"), Asked::Yes),
+            (
+                "In mara/old, comment on the issue and close it.",
+                Effect::Destroy,
+                (repo, "mara/old"),
+                Asked::Yes,
+            ),
+            (
+                "Work on mara/old: fix it, push and close the issue.",
+                Effect::Destroy,
+                (repo, "mara/old"),
+                Asked::Yes,
+            ),
+            (
+                "Delete the branch of mara/old and summarise mara/kiln.",
+                Effect::Destroy,
+                (repo, "mara/kiln"),
+                Asked::No,
+            ),
+            (
+                "Read mail of a@b.example and write to c@d.example.",
+                Effect::Send,
+                (mail, "a@b.example"),
+                Asked::No,
+            ),
+            ("Read mail of a@b.example and reply to it.", Effect::Send, (mail, "a@b.example"), Asked::Yes),
+            ("Draft a mail to a@b.example and send it.", Effect::Send, (mail, "a@b.example"), Asked::Yes),
+            (
+                "Make an event with a@b.example and send invitations.",
+                Effect::Send,
+                (mail, "a@b.example"),
+                Asked::Yes,
+            ),
+            ("Invite Ana and Grant to mara/kiln.", Effect::Account, (repo, "mara/kiln"), Asked::Yes),
+            ("Book lunch with Bob.", Effect::Spend, (name, "Bob"), Asked::No),
+            ("Book a room in the Hotel Luna.", Effect::Spend, (name, "Hotel Luna"), Asked::Yes),
         ] {
             check(prompt, effect, Some((kind, value)), expected);
         }

@@ -2,8 +2,14 @@
 //!
 //! An imperative is the first word of a clause: at the start, after punctuation or a bullet, or
 //! after an opener ("and", "please", "can you", "to" …). What is denied ("do not send") or told of
-//! others ("he asked me to send") opens nothing. This is no grammar: it errs on the side of a
-//! question.
+//! others ("he asked me to send") opens nothing. A verb reaches what stands in its own clause, up to
+//! the next verb: "delete a.txt, b.txt and summarise c.txt" asks to delete two files. This is no
+//! grammar: it errs on the side of a question.
+
+use std::ops::Range;
+
+use crate::policy::Effect;
+use crate::provenance::{Own, is_thing_noun};
 
 use super::verbs::{Pattern, Step, VERBS};
 
@@ -18,6 +24,10 @@ const WORDS: usize = 400;
 #[derive(Debug)]
 struct Word {
     text: String,
+    /// Where it begins in the sentence.
+    at: usize,
+    /// Whether it was written with a capital.
+    capital: bool,
     /// What stands between the word before and this one.
     before: Break,
 }
@@ -33,32 +43,42 @@ enum Break {
     Full,
 }
 
-/// A sentence with its clauses found.
+/// A clause with a verb of its own, and all that follows up to the next one.
 #[derive(Debug)]
-pub(super) struct Clauses {
-    words: Vec<Word>,
-    /// Indices of the words in imperative position.
-    heads: Vec<usize>,
+pub(super) struct Clause {
+    /// Its bytes in the sentence. The clauses of a sentence cover it in order.
+    pub(super) range: Range<usize>,
+    /// The most particular destination that stands in it.
+    pub(super) own: Own,
+    /// The effects that its verb asks for.
+    pub(super) effects: Vec<Effect>,
+    /// It asks to do as some text says.
+    pub(super) delegates: bool,
+    /// It holds a word for what was named before, or a verb without any object: "delete it", "and delete".
+    pub(super) has_pronoun: bool,
+    /// What it names is said for the whole sentence: "In a/b, close …", "On a/b: close …".
+    pub(super) shares: bool,
 }
 
-impl Clauses {
-    /// Reads a sentence whose urls and quotes are blanked out.
-    pub(super) fn of(sentence: &str) -> Self {
-        let words = words(sentence);
-        let heads = heads(&words);
-        Self { words, heads }
+impl Clause {
+    /// Whether its verb only looks.
+    pub(super) fn looks(&self) -> bool {
+        self.effects == [Effect::Read]
     }
+}
 
-    /// Whether one of the patterns begins at one of the imperatives. One that delegates asks for
-    /// nothing of its own: "follow the instructions" is not "follow".
-    pub(super) fn ask(&self, patterns: &[Pattern]) -> bool {
-        self.imperatives()
-            .any(|rest| patterns.iter().any(|pattern| matches(rest, pattern, GAP)) && !delegates(rest))
-    }
+/// A sentence cut into words.
+#[derive(Debug)]
+pub(super) struct Clauses<'s> {
+    sentence: &'s str,
+    marks: &'s [(usize, Own)],
+    words: Vec<Word>,
+}
 
-    /// Whether one of the imperatives asks to do as some text says.
-    pub(super) fn delegate(&self) -> bool {
-        self.imperatives().any(delegates)
+impl<'s> Clauses<'s> {
+    /// Reads a sentence whose urls and quotes are blanked out. `marks`: where its destinations begin.
+    pub(super) fn of(sentence: &'s str, marks: &'s [(usize, Own)]) -> Self {
+        Self { sentence, marks, words: words(sentence) }
     }
 
     /// Whether the sentence begins by pointing back at the one before it, or says what is the user's own
@@ -71,13 +91,115 @@ impl Clauses {
                 && opening.any(|word| VERBS.back_nouns.contains(word.text.trim_end_matches("'s")))
     }
 
-    /// Whether it holds a word for what was named before: "delete it".
-    pub(super) fn has_pronoun(&self) -> bool {
-        self.words.iter().any(|word| VERBS.pronouns.contains(word.text.as_str()))
+    /// The clauses, in order; at least one.
+    pub(super) fn clauses(&self) -> Vec<Clause> {
+        let positions = positions(&self.words);
+        let mut starts: Vec<usize> =
+            (0..self.words.len()).filter(|at| self.begins(*at, &positions)).collect();
+        // A verb without an object shares the next one's: "review and merge a/b".
+        let bare: Vec<usize> = starts
+            .windows(2)
+            .filter_map(|both| match both {
+                [start, next] if self.is_bare(*start, *next) => Some(*next),
+                _ => None,
+            })
+            .collect();
+        let verbs = starts.clone();
+        starts.retain(|start| !bare.contains(start));
+        // What stands before the first verb names what the whole sentence is about, if anything.
+        let lead = starts.first().copied().unwrap_or(0);
+        if lead > 0 && self.marked(self.bytes(0, lead)) {
+            starts.insert(0, 0);
+        } else if let Some(first) = starts.first_mut() {
+            *first = 0;
+        } else {
+            starts.push(0);
+        }
+        let ends = starts.iter().skip(1).copied().chain([self.words.len()]);
+        let clause = |(start, end): (&usize, usize)| {
+            let inside = verbs.iter().copied().filter(|at| (*start..end).contains(at));
+            self.clause(*start, end, &inside.collect::<Vec<_>>(), &positions)
+        };
+        starts.iter().zip(ends).map(clause).collect()
     }
 
-    fn imperatives(&self) -> impl Iterator<Item = &[Word]> {
-        self.heads.iter().filter_map(|head| self.words.get(*head..)).filter(|rest| !is_noun(rest))
+    fn clause(&self, start: usize, end: usize, verbs: &[usize], positions: &[Position]) -> Clause {
+        let range = self.bytes(start, end);
+        let ordered = |at: &&usize| positions.iter().any(|position| position.at == **at && position.ordered);
+        let orders = || verbs.iter().filter(ordered).map(|at| self.words.get(*at..end).unwrap_or_default());
+        let asks = |patterns: &[Pattern]| {
+            // One that delegates asks for nothing of its own: "follow the instructions" is not "follow".
+            orders()
+                .filter(|rest| !is_noun(rest) && !delegates(rest))
+                .any(|rest| patterns.iter().any(|pattern| matches(rest, pattern, GAP)))
+        };
+        let words = self.words.get(start..end).unwrap_or_default();
+        let objectless = verbs.last().is_some_and(|last| self.is_bare(*last, end));
+        let text = self.sentence.get(range.clone()).unwrap_or_default();
+        let colon = text.find(": ").map(|at| range.start..range.start + at);
+        let own = self.marks.iter().filter(|(at, _)| range.contains(at)).map(|(_, own)| *own).max();
+        Clause {
+            own: own.unwrap_or(Own::None),
+            effects: VERBS.effects.iter().filter(|(_, list)| asks(list)).map(|(effect, _)| *effect).collect(),
+            delegates: orders().any(|rest| !is_noun(rest) && delegates(rest)),
+            has_pronoun: objectless || words.iter().any(|word| VERBS.pronouns.contains(word.text.as_str())),
+            shares: verbs.is_empty() && end < self.words.len() || colon.is_some_and(|part| self.marked(part)),
+            range,
+        }
+    }
+
+    /// Whether a verb of its own, or what takes something out again, begins at a word.
+    fn begins(&self, at: usize, positions: &[Position]) -> bool {
+        let Some(rest) = self.words.get(at..) else { return false };
+        let Some((word, after)) = rest.split_first() else { return false };
+        let text = word.text.as_str();
+        if VERBS.except.contains(text) {
+            return true;
+        }
+        if !positions.iter().any(|position| position.at == at) {
+            return false;
+        }
+        if VERBS.negations.contains(text) {
+            return true;
+        }
+        let next = after.first().filter(|next| next.before == Break::None);
+        let before = at.checked_sub(1).and_then(|before| self.words.get(before));
+        let towards = before.is_some_and(|before| before.text == "to") && word.before == Break::None;
+        if VERBS.starts.contains(text) {
+            let name = at > 0 && word.capital && next.is_none();
+            // "comment 9" is a thing, "transfer 9" is not.
+            let numbered = next.is_some_and(|next| next.text.chars().all(|c| c.is_ascii_digit()))
+                && is_thing_noun(text)
+                && !VERBS.pays.contains(text);
+            return !(name || numbered || towards && next.is_none() || is_noun(rest));
+        }
+        // An unknown word right before a destination may be a verb as well: "and obsolete b.txt".
+        let plain = text.chars().all(char::is_alphabetic) && !word.capital && !text.ends_with("ing");
+        plain
+            && !towards
+            && !VERBS.small.contains(text)
+            && !VERBS.fillers.contains(text)
+            && !is_thing_noun(text)
+            && next.is_some_and(|next| self.marked(next.at..next.at + 1))
+    }
+
+    /// Whether nothing follows a verb up to `end` but words that lead to another verb.
+    fn is_bare(&self, verb: usize, end: usize) -> bool {
+        let rest = self.words.get(verb + 1..end).unwrap_or_default();
+        rest.iter().all(|word| {
+            let text = word.text.as_str();
+            VERBS.fillers.contains(text) || VERBS.openers.iter().any(|opener| opener.as_slice() == [text])
+        })
+    }
+
+    fn marked(&self, range: Range<usize>) -> bool {
+        self.marks.iter().any(|(at, _)| range.contains(at))
+    }
+
+    /// The bytes from one word up to another, the first and last with what stands around them.
+    fn bytes(&self, start: usize, end: usize) -> Range<usize> {
+        let at = |word: usize| self.words.get(word).map_or(self.sentence.len(), |word| word.at);
+        (if start == 0 { 0 } else { at(start) })..at(end)
     }
 }
 
@@ -87,21 +209,30 @@ const OPENING: usize = 6;
 fn words(sentence: &str) -> Vec<Word> {
     let mut words: Vec<Word> = Vec::new();
     let mut before = Break::Full;
-    let mut characters = sentence.chars().peekable();
+    let mut characters = sentence.char_indices().peekable();
     let mut current = String::new();
+    let mut start = (0, false);
     let mut last = ' ';
-    while let Some(c) = characters.next() {
-        let next = characters.peek().copied().unwrap_or(' ');
+    while let Some((at, c)) = characters.next() {
+        let next = characters.peek().map_or(' ', |(_, c)| *c);
         let c = if c == '’' { '\'' } else { c };
         let inner = matches!(c, '\'' | '-' | '.') && !current.is_empty() && next.is_alphanumeric();
         if c.is_alphanumeric() || c == '\u{1}' || c == '_' || inner {
+            if current.is_empty() {
+                start = (at, c.is_uppercase());
+            }
             // Blanked text is one word, however long it was.
             if c != '\u{1}' || last != '\u{1}' {
                 current.extend(c.to_lowercase());
             }
         } else {
             if !current.is_empty() {
-                words.push(Word { text: std::mem::take(&mut current), before });
+                words.push(Word {
+                    text: std::mem::take(&mut current),
+                    at: start.0,
+                    capital: start.1,
+                    before,
+                });
                 before = Break::None;
             }
             let dash = c == '-' && (last.is_whitespace() || last == '-');
@@ -120,14 +251,22 @@ fn words(sentence: &str) -> Vec<Word> {
         }
     }
     if !current.is_empty() {
-        words.push(Word { text: current, before });
+        words.push(Word { text: current, at: start.0, capital: start.1, before });
     }
     words
 }
 
-fn heads(words: &[Word]) -> Vec<usize> {
+/// A word in imperative position.
+#[derive(Debug, Clone, Copy)]
+struct Position {
+    at: usize,
+    /// Whether it is not denied there.
+    ordered: bool,
+}
+
+fn positions(words: &[Word]) -> Vec<Position> {
     let verbs = &*VERBS;
-    let mut heads = Vec::new();
+    let mut found = Vec::new();
     let mut negated = false;
     let mut filled = false;
     for (index, word) in words.iter().enumerate() {
@@ -149,14 +288,14 @@ fn heads(words: &[Word]) -> Vec<usize> {
             negated = false;
         }
         let head = word.before != Break::None || filled || opened(words, index);
-        if head && !negated {
-            heads.push(index);
+        if head {
+            found.push(Position { at: index, ordered: !negated });
         }
         // A filler passes the position on to the next word.
         filled = head && verbs.fillers.contains(text);
         negated |= verbs.negations.contains(text);
     }
-    heads
+    found
 }
 
 /// Whether an opener ends right before the word.
@@ -206,11 +345,10 @@ fn matches(words: &[Word], pattern: &[Step], gap: usize) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::policy::Effect;
 
     fn check(sentence: &str, effect: Effect, expected: bool) {
-        let patterns = VERBS.effects.get(&effect).map(Vec::as_slice).unwrap_or_default();
-        assert_eq!(Clauses::of(sentence).ask(patterns), expected, "{sentence}");
+        let clauses = Clauses::of(sentence, &[]).clauses();
+        assert_eq!(clauses.iter().any(|clause| clause.effects.contains(&effect)), expected, "{sentence}");
     }
 
     #[test]

@@ -33,6 +33,10 @@ pub(super) struct Verbs {
     pub(super) affirms: BTreeSet<&'static str>,
     /// Words that end a negation.
     pub(super) contrast: BTreeSet<&'static str>,
+    /// Words before what a sentence takes out again.
+    pub(super) except: BTreeSet<&'static str>,
+    /// Words that begin no clause of their own.
+    pub(super) small: BTreeSet<&'static str>,
     /// Words after which "to" opens no order.
     pub(super) reported: BTreeSet<&'static str>,
     /// Words that may stand between such a word and its "to".
@@ -57,6 +61,9 @@ pub(super) struct Verbs {
     pub(super) effects: BTreeMap<Effect, Vec<Pattern>>,
     /// What asks to do as a text says.
     pub(super) delegate: Vec<Pattern>,
+    /// The first words of all verbs, and of those that spend.
+    pub(super) starts: BTreeSet<&'static str>,
+    pub(super) pays: BTreeSet<&'static str>,
 }
 
 /// The verb list of this program.
@@ -76,6 +83,8 @@ fn parse(text: &'static str) -> Verbs {
             "negations" => &mut verbs.negations,
             "affirms" => &mut verbs.affirms,
             "contrast" => &mut verbs.contrast,
+            "except" => &mut verbs.except,
+            "small" => &mut verbs.small,
             "reported" => &mut verbs.reported,
             "persons" => &mut verbs.persons,
             "nounish" => &mut verbs.nounish,
@@ -103,6 +112,12 @@ fn parse(text: &'static str) -> Verbs {
         };
         set.extend(entries);
     }
+    let first = |pattern: &Pattern| match pattern.first() {
+        Some(Step::Word(words)) => words.clone(),
+        _ => Vec::new(),
+    };
+    verbs.starts = verbs.effects.values().flatten().chain(&verbs.delegate).flat_map(first).collect();
+    verbs.pays = verbs.effects.get(&Effect::Spend).into_iter().flatten().flat_map(first).collect();
     verbs
 }
 
@@ -128,6 +143,8 @@ mod tests {
             "negations",
             "affirms",
             "contrast",
+            "except",
+            "small",
             "reported",
             "persons",
             "nounish",
@@ -139,6 +156,7 @@ mod tests {
             "back_nouns",
             "pronouns",
             "delegate",
+            "read",
             "send",
             "spend",
             "destroy",

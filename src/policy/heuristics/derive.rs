@@ -50,6 +50,8 @@ pub struct Derived {
     /// What a call brings into being (`event`, `draft`), whose id is then the user's own; `None`
     /// when it creates nothing.
     pub creates: Option<String>,
+    /// What its name says it acts on (`issue`); `None` where it says nothing.
+    pub object: Option<String>,
     /// The rules that gave the effect, in the order they were applied.
     pub rules: Vec<String>,
 }
@@ -107,6 +109,7 @@ pub fn derive(tool: &ToolDescription) -> Derived {
         })
         .collect();
     let creates = creates(&reading);
+    let object = Some(reading.head().to_owned()).filter(|head| !head.is_empty());
     let is_open =
         reading.sense.is_none() || words(&tool.name).iter().all(|word| OPENS.contains(&word.text.as_str()));
     let Reading { mut effect, mut also, mut rules, .. } = reading;
@@ -118,7 +121,7 @@ pub fn derive(tool: &ToolDescription) -> Derived {
         rules.push("reads-where-an-argument-says".to_owned());
     }
     also.remove(&effect);
-    Derived { effect, also, args: facts, creates, rules }
+    Derived { effect, also, args: facts, creates, object, rules }
 }
 
 /// Names that are no more than a way to a page.

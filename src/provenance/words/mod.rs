@@ -18,6 +18,7 @@ mod tokens;
 mod whole;
 
 pub use blocks::Origin;
+pub use nouns::{Thing, is_noun as is_thing_noun};
 pub use pointed::ReadCall;
 pub use same::{Naming, Reading};
 pub use sentence::{Own, Sentence};

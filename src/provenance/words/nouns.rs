@@ -23,7 +23,7 @@ static NOUNS: LazyLock<BTreeMap<&'static str, Vec<usize>>> = LazyLock::new(|| {
 });
 
 /// Whether the word, or the two words ending in it, is a noun of this kind at all.
-pub(super) fn is_noun(word: &str) -> bool {
+pub fn is_noun(word: &str) -> bool {
     NOUNS.contains_key(word.to_lowercase().as_str())
 }
 
@@ -41,6 +41,54 @@ pub(super) fn fits(noun: &str, argument: &str) -> bool {
         .collect();
     said.contains(&0) || meant.is_empty() || said.iter().any(|group| meant.contains(group))
 }
+
+/// What an identifier says a thing is: `issue_number` an issue, `pullRequestId` a pull request.
+///
+/// The last word counts that is no general one (`id`, `number`), and all its synonyms.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Thing {
+    word: String,
+    groups: Vec<usize>,
+}
+
+impl Thing {
+    /// The thing that an identifier names; `None` for one that only says that it identifies something.
+    pub fn named_by(identifier: &str) -> Option<Self> {
+        let general = |word: &String| {
+            let of = NOUNS.get(word.as_str()).map(Vec::as_slice).unwrap_or_default();
+            of.contains(&0) || GENERAL.contains(&word.as_str())
+        };
+        words_of(identifier).into_iter().rev().find(|word| !general(word)).map(Self::of_word)
+    }
+
+    /// The thing that the object of a tool's name is: as [`Self::named_by`], and for an `item` an item.
+    pub fn of(object: &str) -> Option<Self> {
+        Self::named_by(object).or_else(|| words_of(object).into_iter().next_back().map(Self::of_word))
+    }
+
+    fn of_word(word: String) -> Self {
+        let groups = NOUNS.get(word.as_str()).cloned().unwrap_or_default();
+        let word = word.strip_suffix('s').map(str::to_owned).unwrap_or(word);
+        Self { word, groups }
+    }
+
+    /// The word itself, in the singular.
+    pub fn word(&self) -> &str {
+        &self.word
+    }
+
+    /// Whether both are the same kind of thing.
+    pub fn is(&self, other: &Self) -> bool {
+        self.word == other.word || self.groups.iter().any(|group| other.groups.contains(group))
+    }
+}
+
+/// Words of identifiers that say nothing of what is identified.
+const GENERAL: &[&str] = &[
+    "iid", "uuid", "guid", "uid", "sha", "ts", "slug", "keys", "numbers", "uuids", "name", "names", "target",
+    "data", "result", "results", "response", "body", "payload", "output", "value", "values", "new",
+    "created",
+];
 
 /// Arguments that take a person or a channel, whatever their names say besides.
 const RECEIVERS: &[&str] = &["to", "cc", "bcc", "recipient", "recipients", "receiver", "addressee", "chat"];
@@ -99,6 +147,24 @@ mod tests {
         ] {
             assert_eq!(fits(noun, argument), expected, "{noun} {argument}");
         }
+    }
+
+    #[test]
+    fn identifiers_say_what_they_identify() {
+        let of = Thing::named_by;
+        for (one, other, expected) in [
+            ("issue_number", "issue", true),
+            ("issueIds", "ticket", true),
+            ("pull_number", "pull_request", true),
+            ("issue_number", "pull request", false),
+            ("issue_comment_id", "issue", false),
+            ("playlistId", "playlists", true),
+            ("repo_id", "issue", false),
+        ] {
+            let same = of(one).zip(of(other)).is_some_and(|(one, other)| one.is(&other));
+            assert_eq!(same, expected, "{one} {other}");
+        }
+        assert_eq!((of("id"), of("number"), of("item_key")), (None, None, None));
     }
 
     #[test]

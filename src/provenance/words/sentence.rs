@@ -17,8 +17,10 @@ pub struct Sentence {
     pub range: Range<usize>,
     /// Its text, where urls, addresses and quoted text are replaced by `\u{1}`, byte for byte.
     pub plain: String,
-    /// Which destination stands in it.
+    /// The most particular destination that stands in it.
     pub own: Own,
+    /// Where destinations begin in `plain`, in order, and what each is.
+    pub marks: Vec<(usize, Own)>,
 }
 
 /// The most particular destination of a sentence.
@@ -63,14 +65,12 @@ pub(super) fn sentences(text: &str, range: &Range<usize>) -> Vec<Sentence> {
         .into_iter()
         .filter_map(|piece| {
             let plain = plain.get(piece.clone())?.to_owned();
-            let own = own
-                .iter()
-                .filter(|(at, _)| piece.contains(at))
-                .map(|(_, own)| *own)
-                .max()
-                .unwrap_or(Own::None);
+            let inside = own.iter().filter(|(at, _)| piece.contains(at));
+            let mut marks: Vec<_> = inside.map(|(at, own)| (at - piece.start, *own)).collect();
+            marks.sort_unstable();
+            let own = marks.iter().map(|(_, own)| *own).max().unwrap_or(Own::None);
             let range = range.start + piece.start..range.start + piece.end;
-            (!plain.trim().is_empty()).then_some(Sentence { range, plain, own })
+            (!plain.trim().is_empty()).then_some(Sentence { range, plain, own, marks })
         })
         .collect()
 }
