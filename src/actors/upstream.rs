@@ -18,141 +18,22 @@ use tracing::warn;
 
 use super::messages::{CallNumber, Gate, SessionId};
 use super::pump::{Outlet, Pump, Pumped, Stream};
-use super::reverse::{Meet, RootsChanged};
 use super::soon::Promise;
 use crate::clock;
 use crate::mcp::{
-    Forward, Frame, Level, Lines, Link, LinkCommand as Command, LinkEvent as Event, LinkTimer as Timer,
-    Outcome, Sampling, Span, Standing, Terms,
+    Frame, Level, Lines, Link, LinkCommand as Command, LinkEvent as Event, LinkTimer as Timer, Outcome,
+    Sampling, Standing, Terms,
 };
 use crate::provenance::escaped;
 use crate::transport::{Child, ErrorLog, Guardian, Launch, spawn};
 
 mod asks;
 mod lists;
+mod port;
 
 use asks::Asks;
 use lists::Shelf;
-
-/// Send this call, and answer with how it ended.
-pub struct Call {
-    /// Who calls.
-    pub session: SessionId,
-    /// Its number of the call.
-    pub call: CallNumber,
-    /// What to send.
-    pub forward: Forward,
-    /// Who hears of progress.
-    pub progress: Option<Recipient<Progress>>,
-}
-
-impl Message for Call {
-    type Result = Outcome;
-}
-
-/// The client gave this call up; its [`Call`] ends with [`Outcome::Cancelled`].
-#[derive(Debug, Message)]
-#[rtype(result = "()")]
-pub struct Cancel {
-    /// Who called.
-    pub session: SessionId,
-    /// Its number of the call.
-    pub call: CallNumber,
-    /// The client's raw reason.
-    pub reason: Option<bytes::Bytes>,
-}
-
-/// An upstream reports progress of a call.
-#[derive(Debug, Message)]
-#[rtype(result = "()")]
-pub struct Progress {
-    /// The session's number of the call.
-    pub call: CallNumber,
-    /// Raw params of the notification.
-    pub params: bytes::Bytes,
-    /// Where the token stands in them.
-    pub token: Span,
-}
-
-/// An upstream stands otherwise than before.
-#[derive(Debug, Clone, Message)]
-#[rtype(result = "()")]
-pub struct UpstreamChanged {
-    /// Its configured name.
-    pub upstream: Arc<str>,
-    /// How it stands.
-    pub standing: Standing,
-}
-
-/// Tell this recipient how the upstream stands, now and after every change.
-#[derive(Message)]
-#[rtype(result = "()")]
-pub struct Watch(pub Recipient<UpstreamChanged>);
-
-/// A notification of an upstream that is about no call.
-#[derive(Debug, Message)]
-#[rtype(result = "()")]
-pub struct Heard {
-    /// The upstream's configured name.
-    pub upstream: Arc<str>,
-    /// Its method.
-    pub method: bytes::Bytes,
-    /// Its raw params.
-    pub params: Option<bytes::Bytes>,
-}
-
-/// Tell this recipient what the upstream tells its clients.
-#[derive(Message)]
-#[rtype(result = "()")]
-pub struct Listen(pub Recipient<Heard>);
-
-/// A session wants log messages from this level on.
-#[derive(Debug, Clone, Copy, Message)]
-#[rtype(result = "()")]
-pub struct SetLevel {
-    /// Which.
-    pub session: SessionId,
-    /// The level.
-    pub level: Level,
-}
-
-/// End the process for good; answered when nothing of it is left.
-#[derive(Debug, Message)]
-#[rtype(result = "()")]
-pub struct Stop;
-
-/// An upstream as a session sees it: the recipients of three messages.
-#[derive(Clone)]
-pub struct Port {
-    /// Sends calls.
-    pub call: Recipient<Call>,
-    /// Hears which calls were given up.
-    pub cancel: Recipient<Cancel>,
-    /// Tells how the upstream stands.
-    pub watch: Recipient<Watch>,
-    /// Tells what the upstream tells.
-    pub listen: Recipient<Listen>,
-    /// Hears from which level on log messages are wanted.
-    pub level: Recipient<SetLevel>,
-    /// Is told of the client.
-    pub meet: Recipient<Meet>,
-    /// Hears that the client's roots are others than before.
-    pub roots: Recipient<RootsChanged>,
-}
-
-impl From<&Addr<UpstreamActor>> for Port {
-    fn from(upstream: &Addr<UpstreamActor>) -> Self {
-        Self {
-            call: upstream.clone().recipient(),
-            cancel: upstream.clone().recipient(),
-            watch: upstream.clone().recipient(),
-            listen: upstream.clone().recipient(),
-            level: upstream.clone().recipient(),
-            meet: upstream.clone().recipient(),
-            roots: upstream.clone().recipient(),
-        }
-    }
-}
+pub use port::{Call, Cancel, Heard, Listen, Port, Progress, SetLevel, Stop, UpstreamChanged, Watch};
 
 #[derive(Message)]
 #[rtype(result = "()")]

@@ -144,6 +144,7 @@ pub fn secret_question(upstream: &str, asked: &[(&FormField, String)]) -> Questi
     Question {
         head: format!("Let server `{upstream}` ask you for what may be a secret?"),
         items,
+        list: Vec::new(),
         tail: vec![
             format!("to: server `{upstream}`, which gets what you enter"),
             "why: a server that asks for a secret may misuse it; its form comes next if you allow it"
@@ -162,6 +163,7 @@ pub fn page_question(upstream: &str, url: &str) -> Option<Question> {
     Some(Question {
         head: format!("Let server `{upstream}` send you to a web page?"),
         items: vec![format!("to: {}, domain {domain}", escaped(url, 300))],
+        list: Vec::new(),
         tail: vec![
             "why: the server wants you to do something there, and learns that you did; the page is not Bouncer's"
                 .to_owned(),

@@ -135,6 +135,7 @@ impl ToolPolicy {
             own_data: Vec::new(),
             cells: Cells::default(),
             creates: None,
+            object: None,
             packs: Vec::new(),
             refused: None,
         }

@@ -4,6 +4,7 @@
 //! see it. An answer is content that flows to the upstream and is judged as the arguments of a call are.
 //! Nothing of another server stands in the words that an upstream gets.
 
+use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -18,7 +19,7 @@ use crate::actors::taint::{NoteSent, NoteShown};
 use crate::clock;
 use crate::mcp::{Body, Elicitation, Reverse, Tool, Way, sampling_shown};
 use crate::policy::{
-    BLOCKED, Creates, Effect, GrantKey, Offer, Outcome, Question, ToolPolicy, asks_for_secrets, imitates,
+    BLOCKED, Effect, GrantKey, Offer, Outcome, Question, ToolPolicy, asks_for_secrets, imitates,
     page_question, secret_question,
 };
 use crate::provenance::{Source, Vouched};
@@ -175,6 +176,8 @@ async fn ask_first(
             offer: Offer::Once,
             group: None,
             question: question.clone(),
+            exact: None,
+            listed: BTreeSet::new(),
             asker: msg.asker.clone(),
             patience: msg.patience,
         };
@@ -203,7 +206,7 @@ async fn shown(core: &Rc<Core>, msg: &JudgeAsk) -> bool {
         message: msg.params.clone(),
         own_data: Arc::from(Vec::new()),
         arguments: None,
-        creates: Creates::No,
+        making: Arc::default(),
         granted: Vouched::No,
     };
     core.shared.shown.send(shown).await.is_ok()
