@@ -126,15 +126,14 @@ pub struct TaintActor {
     queue: mpsc::Sender<Vec<Work>>,
     backlog: Backlog,
     held: Vec<Work>,
-    held_bytes: usize,
     handover: Option<SpawnHandle>,
 }
 
-/// How long and how much is held. A question waits for what is held, so it must be indexed in no time;
-/// within that, more at once means fewer wakes and warmer caches.
+/// How long and how many are held. More at once means fewer wakes and warmer caches, and a large result is
+/// on its way to the client before its indexing takes the processor. A question waits for nothing longer
+/// than it would have waited anyway: it hands over what is held.
 const HELD_FOR: Duration = Duration::from_millis(25);
 const HELD: usize = 256;
-const HELD_BYTES: usize = 64 * 1024;
 
 impl TaintActor {
     /// Starts the indexing thread.
@@ -156,7 +155,7 @@ impl TaintActor {
                 }
             }
         })?;
-        Ok(Self { queue, backlog, held: Vec::new(), held_bytes: 0, handover: None })
+        Ok(Self { queue, backlog, held: Vec::new(), handover: None })
     }
 
     /// What waits to be indexed.
@@ -165,10 +164,9 @@ impl TaintActor {
     }
 
     /// Holds a note; it is handed over soon.
-    fn note(&mut self, work: Work, bytes: usize, ctx: &mut Context<Self>) {
+    fn note(&mut self, work: Work, ctx: &mut Context<Self>) {
         self.held.push(work);
-        self.held_bytes += bytes;
-        if self.held.len() >= HELD || self.held_bytes >= HELD_BYTES {
+        if self.held.len() >= HELD {
             self.hand_over(ctx);
         } else if self.handover.is_none() {
             self.handover = Some(ctx.run_later(HELD_FOR, |actor, ctx| {
@@ -186,7 +184,6 @@ impl TaintActor {
 
     fn hand_over(&mut self, ctx: &mut Context<Self>) {
         let held = std::mem::take(&mut self.held);
-        self.held_bytes = 0;
         if !held.is_empty() && self.queue.send(held).is_err() {
             // FAIL CLOSED: a thread that is gone knows nothing any more. With the mailbox closed every call
             // is refused.
@@ -239,7 +236,7 @@ impl Handler<NoteSent> for TaintActor {
     type Result = ();
 
     fn handle(&mut self, msg: NoteSent, ctx: &mut Self::Context) {
-        self.note(Work::Sent(msg), 0, ctx);
+        self.note(Work::Sent(msg), ctx);
     }
 }
 
@@ -249,7 +246,7 @@ impl Handler<NoteShown> for TaintActor {
     fn handle(&mut self, msg: NoteShown, ctx: &mut Self::Context) -> Self::Result {
         let bytes = msg.message.len();
         self.backlog.add(bytes);
-        self.note(Work::Shown(Box::new(msg)), bytes, ctx);
+        self.note(Work::Shown(Box::new(msg)), ctx);
         if !self.backlog.is_full() {
             return Soon::Now(());
         }

@@ -15,6 +15,8 @@ use super::{PlaceKind, decode};
 
 /// Calls whose echoes are remembered.
 const MOST_CALLS: usize = 64;
+/// Phrases of a call that are looked for in its result one by one.
+const FEW_PHRASES: usize = 16;
 /// Planted values and samples that are remembered.
 const MOST_PLANTED: usize = 1 << 18;
 
@@ -22,7 +24,7 @@ impl Engine {
     /// Notes what a call sends, before it is forwarded.
     ///
     /// What was untraced then and comes back in the result of the same call is an echo: that record makes it
-    /// neither tainted nor trusted. A phrase that was traced stays so by its earlier places. Unless the call was vouched for, its values are planted at the upstream.
+    /// neither tainted nor trusted. Unless the call was vouched for, its values are planted at the upstream.
     pub fn sent(&mut self, sent: &Sent<'_>) {
         let upstream = self.name(sent.upstream);
         let mut prints = BTreeSet::new();
@@ -44,7 +46,7 @@ impl Engine {
                     self.plant(mixed(upstream, print));
                 }
             }
-            // Whether a phrase was traced before is not asked: then its earlier places stand, and count.
+            // Whether a phrase was traced before is asked when its result comes.
             if text.len() <= 512 {
                 let words = words_of(text);
                 if words.len() > 1 {
@@ -60,6 +62,30 @@ impl Engine {
         self.echoes.insert(sent.call, super::engine::Echo { prints, phrases });
         while self.echoes.len() > MOST_CALLS {
             self.echoes.pop_first();
+        }
+    }
+
+    /// Keeps of a call's phrases those that its result echoes: they stand in it, and stood nowhere before.
+    ///
+    /// Asked only now, because few results repeat what was sent.
+    pub(crate) fn settle_echo(&mut self, call: u64, message: &[u8]) {
+        let Some(echo) = self.echoes.get_mut(&call).filter(|echo| call != 0 && !echo.phrases.is_empty())
+        else {
+            return;
+        };
+        let mut phrases = std::mem::take(&mut echo.phrases);
+        // A few are looked for in the message first, which is cheaper than in the history.
+        let lower = (phrases.len() <= FEW_PHRASES).then(|| message.to_ascii_lowercase());
+        phrases.retain(|phrase| {
+            let longest = phrase.split(' ').max_by_key(|word| word.len()).unwrap_or_default();
+            let stands = |lower: &Vec<u8>| memchr::memmem::find(lower, longest.as_bytes()).is_some();
+            lower.as_ref().is_none_or(stands) && {
+                let words: Vec<String> = phrase.split(' ').map(str::to_owned).collect();
+                self.phrase(&words, 1).is_empty()
+            }
+        });
+        if let Some(echo) = self.echoes.get_mut(&call) {
+            echo.phrases = phrases;
         }
     }
 

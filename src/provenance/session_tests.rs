@@ -234,6 +234,16 @@ fn an_echo_makes_nothing_trusted_and_nothing_tainted() {
 }
 
 #[test]
+fn a_name_that_was_read_is_no_echo_of_the_search_for_it() {
+    let mut s = Session::new();
+    s.text("mail", "Ask Alice Mary Johnson about it.");
+    s.send("people", &json!({"query": "Alice Mary Johnson"}), Vouched::No);
+    let found = json!({"content": [{"type": "text", "text": "{\"owner\": \"Alice Mary Johnson\"}"}]});
+    s.show("people", &found, &[], &[], false);
+    assert_eq!(s.best("Alice Mary Johnson", Kind::Name), Some(PlaceKind::IdentityField));
+}
+
+#[test]
 fn what_the_user_pointed_at_is_pointed_text() {
     let mut s = Session::new();
     s.calls = 1;

@@ -219,21 +219,46 @@ impl Handler<RecordOutput> for GateActor {
     fn handle(&mut self, msg: RecordOutput, _: &mut Self::Context) -> Self::Result {
         let core = &self.core;
         let forwarded = core.tickets.borrow_mut().remove(&msg.ticket.0);
-        let ended = core.ended(&msg);
-        if core.shared.outcome.try_send(AppendOutcome { open: ended }).is_err() {
-            tracing::error!("an outcome could not be recorded in the audit log");
+        let ended = match core.shared.outcome.try_send(AppendOutcome { open: core.ended(&msg) }) {
+            Ok(()) => None,
+            Err(SendError::Full(ended)) => Some(ended),
+            Err(SendError::Closed(_)) => {
+                tracing::error!("{OUTCOME_LOST}");
+                None
+            }
+        };
+        let shown = shown(msg, forwarded).and_then(|shown| {
+            if core.shared.backlog.is_full() {
+                return Some(shown);
+            }
+            match core.shared.shown.try_send(shown) {
+                Ok(()) => None,
+                Err(SendError::Full(shown)) => Some(shown),
+                Err(SendError::Closed(_)) => {
+                    tracing::error!("{INDEX_GONE}");
+                    None
+                }
+            }
+        });
+        if ended.is_none() && shown.is_none() {
+            return Soon::Now(());
         }
-        let Some(shown) = shown(msg, forwarded) else { return Soon::Now(()) };
-        if core.shared.backlog.is_full() {
-            let core = Rc::clone(core);
-            return Soon::Later(Box::pin(async move { core.note(shown).await }.into_actor(self)));
-        }
-        if core.shared.shown.try_send(shown).is_err() {
-            tracing::error!("{INDEX_GONE}");
-        }
-        Soon::Now(())
+        let core = Rc::clone(core);
+        let wait = async move {
+            if let Some(shown) = shown {
+                core.note(shown).await;
+            }
+            if let Some(ended) = ended
+                && !matches!(core.shared.outcome.send(ended).await, Ok(Ok(())))
+            {
+                tracing::error!("{OUTCOME_LOST}");
+            }
+        };
+        Soon::Later(Box::pin(wait.into_actor(self)))
     }
 }
+
+const OUTCOME_LOST: &str = "an outcome could not be recorded in the audit log";
 
 /// A result that the index did not take is lost to it: from now on nothing can be traced, and every
 /// call is refused.
