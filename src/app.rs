@@ -6,6 +6,7 @@
 
 mod control;
 mod gate;
+mod reload;
 mod survey;
 
 use std::collections::BTreeMap;
@@ -29,6 +30,7 @@ use crate::provenance::Source;
 use crate::transport::{Guardian, Inherit, Launch, stdin, stdout};
 
 pub use gate::{guard, working_folder};
+pub use reload::{Reread, Watching};
 pub use survey::{Surveyed, survey};
 
 /// What `bouncer run` is told.
@@ -91,11 +93,11 @@ const STOP_LIMIT: Duration = Duration::from_millis(3_400);
 ///
 /// # Errors
 /// The system could not be started; nothing was served.
-pub fn run(settings: Settings, policy: Policy) -> Result<(), Fault> {
+pub fn run(settings: Settings, policy: Policy, reread: Reread) -> Result<(), Fault> {
     private_folder(&settings.state)?;
     private_folder(&log_folder(&settings.state))?;
     let system = System::new();
-    system.block_on(serve(settings, policy))
+    system.block_on(serve(settings, policy, reread))
 }
 
 /// Makes a folder that only the user can look into.
@@ -110,7 +112,7 @@ fn private_folder(path: &Path) -> Result<(), Fault> {
     builder.create(path).map_err(|cause| Fault::State { path: path.to_owned(), cause })
 }
 
-async fn serve(settings: Settings, policy: Policy) -> Result<(), Fault> {
+async fn serve(settings: Settings, policy: Policy, reread: Reread) -> Result<(), Fault> {
     let (reader, writer) = (stdin().map_err(Fault::Stdio)?, stdout().map_err(Fault::Stdio)?);
     let mut signals = Signals::new().map_err(Fault::Runtime)?;
     let sampling: BTreeMap<String, Sampling> = settings
@@ -165,7 +167,13 @@ async fn serve(settings: Settings, policy: Policy) -> Result<(), Fault> {
         left,
     };
     let session = SessionActor::new(setting, reader, writer).start();
-    let _control = control::start(&settings, &upstreams, &session, &running.approval);
+    let desk = control::start(&settings, &upstreams, &session, &running);
+    let parts = reload::Parts {
+        upstreams: upstreams.clone(),
+        gate: running.policies.clone(),
+        status: desk.as_ref().map(|desk| desk.status.clone()),
+    };
+    reload::start(settings, reread, parts).map_err(Fault::Runtime)?;
     tokio::select! {
         _ = has_left => {}
         () = signals.any() => {}
@@ -229,26 +237,19 @@ struct Signals {
     term: tokio::signal::unix::Signal,
     #[cfg(unix)]
     int: tokio::signal::unix::Signal,
-    #[cfg(unix)]
-    hangup: tokio::signal::unix::Signal,
 }
 
 #[cfg(unix)]
 impl Signals {
     fn new() -> io::Result<Self> {
         use tokio::signal::unix::{SignalKind, signal};
-        Ok(Self {
-            term: signal(SignalKind::terminate())?,
-            int: signal(SignalKind::interrupt())?,
-            hangup: signal(SignalKind::hangup())?,
-        })
+        Ok(Self { term: signal(SignalKind::terminate())?, int: signal(SignalKind::interrupt())? })
     }
 
     async fn any(&mut self) {
         tokio::select! {
             _ = self.term.recv() => {}
             _ = self.int.recv() => {}
-            _ = self.hangup.recv() => {}
         }
     }
 }

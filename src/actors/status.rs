@@ -11,9 +11,10 @@ use actix::prelude::*;
 
 use crate::clock;
 use crate::mcp::Standing;
-use crate::transport::{StandingReport, StatusReport, UpstreamReport};
+use crate::transport::{ReloadReport, StandingReport, StatusReport, UpstreamReport};
 
 use super::approval::{CountHolds, Counts};
+use super::gate::{ListWaiting, Waiting};
 use super::session::NameClient;
 use super::upstream::{UpstreamActor, UpstreamChanged, Watch};
 
@@ -23,6 +24,24 @@ pub struct ReportStatus;
 
 impl Message for ReportStatus {
     type Result = StatusReport;
+}
+
+/// Config and policy were read again.
+#[derive(Debug, Message)]
+#[rtype(result = "()")]
+pub struct NoteReload {
+    /// What became of it; what of its rules waits is asked of the gate.
+    pub report: ReloadReport,
+    /// The policy files from now on, where they loaded.
+    pub policies: Option<Vec<PathBuf>>,
+    /// Upstreams that were stopped.
+    pub removed: Vec<Arc<str>>,
+}
+
+/// What waits, as a person reads it.
+pub fn waits(waiting: &Waiting) -> String {
+    let Waiting { upstream, tool, parts } = waiting;
+    format!("tool `{upstream}.{tool}` keeps its rule: the new one may be looser ({})", parts.join(", "))
 }
 
 /// What a status actor is told once.
@@ -41,6 +60,8 @@ pub struct Setting {
     pub session: Recipient<NameClient>,
     /// Counts what waits for a person.
     pub holds: Recipient<CountHolds>,
+    /// Knows what of the newest policy waits.
+    pub waiting: Recipient<ListWaiting>,
 }
 
 struct Row {
@@ -56,6 +77,7 @@ struct Row {
 pub struct StatusActor {
     setting: Setting,
     started: u64,
+    reload: Option<ReloadReport>,
     rows: BTreeMap<Arc<str>, Row>,
 }
 
@@ -72,10 +94,14 @@ impl StatusActor {
             withheld: BTreeMap::new(),
         };
         let rows = setting.upstreams.keys().map(|name| (name.clone(), row())).collect();
-        Self { setting, started, rows }
+        Self { setting, started, reload: None, rows }
     }
 
-    fn report(&self, client: &str, counts: Counts) -> StatusReport {
+    fn report(&self, client: &str, counts: Counts, waiting: &[Waiting]) -> StatusReport {
+        let mut reload = self.reload.clone();
+        if let Some(reload) = &mut reload {
+            reload.waiting.extend(waiting.iter().map(waits));
+        }
         let upstreams = self.rows.iter().map(|(name, row)| UpstreamReport {
             name: name.to_string(),
             standing: row.standing.clone(),
@@ -92,6 +118,7 @@ impl StatusActor {
             program: self.setting.program.clone(),
             config: self.setting.config.display().to_string(),
             policies: self.setting.policies.iter().map(|file| file.display().to_string()).collect(),
+            reload,
             audit: self.setting.audit.display().to_string(),
             upstreams: upstreams.collect(),
             open: counts.open,
@@ -119,6 +146,9 @@ impl Actor for StatusActor {
 impl Row {
     /// Takes over how the upstream stands now.
     fn stand(&mut self, standing: Standing, now: u64) {
+        if self.standing == StandingReport::Removed {
+            return;
+        }
         let report = match standing {
             Standing::Starting => StandingReport::Starting,
             Standing::Ready(listing) => {
@@ -151,13 +181,35 @@ impl Handler<UpstreamChanged> for StatusActor {
     }
 }
 
+impl Handler<NoteReload> for StatusActor {
+    type Result = ();
+
+    fn handle(&mut self, message: NoteReload, _: &mut Self::Context) {
+        for name in message.removed {
+            if let Some(row) = self.rows.get_mut(&name) {
+                (row.standing, row.since, row.tools) = (StandingReport::Removed, message.report.at, 0);
+                row.withheld.clear();
+            }
+        }
+        if let Some(policies) = message.policies {
+            self.setting.policies = policies;
+        }
+        self.reload = Some(message.report);
+    }
+}
+
 impl Handler<ReportStatus> for StatusActor {
     type Result = ResponseActFuture<Self, StatusReport>;
 
     fn handle(&mut self, _: ReportStatus, _: &mut Self::Context) -> Self::Result {
         let (client, counts) = (self.setting.session.send(NameClient), self.setting.holds.send(CountHolds));
-        let asked = async move { (client.await.unwrap_or_default(), counts.await.unwrap_or_default()) };
-        Box::pin(asked.into_actor(self).map(|(client, counts), actor, _| actor.report(&client, counts)))
+        let waiting = self.setting.waiting.send(ListWaiting);
+        let asked = async move {
+            let waiting = waiting.await.unwrap_or_default();
+            (client.await.unwrap_or_default(), counts.await.unwrap_or_default(), waiting)
+        };
+        let told = asked.into_actor(self);
+        Box::pin(told.map(|(client, counts, waiting), actor, _| actor.report(&client, counts, &waiting)))
     }
 }
 

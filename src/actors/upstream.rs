@@ -33,7 +33,7 @@ mod port;
 
 use asks::Asks;
 use lists::Shelf;
-pub use port::{Call, Cancel, Heard, Listen, Port, Progress, SetLevel, Stop, UpstreamChanged, Watch};
+pub use port::{Call, Cancel, Heard, Listen, Port, Progress, Remove, SetLevel, Stop, UpstreamChanged, Watch};
 
 #[derive(Message)]
 #[rtype(result = "()")]
@@ -112,6 +112,8 @@ pub struct UpstreamActor {
     permit: Option<OwnedSemaphorePermit>,
     stopping: Vec<oneshot::Sender<()>>,
     is_stopping: bool,
+    /// How it stands is said for good.
+    is_removed: bool,
     /// What the operator should know of the last end, beside what the model is told.
     detail: String,
     notes: BTreeSet<String>,
@@ -150,6 +152,7 @@ impl UpstreamActor {
             permit: None,
             stopping: Vec::new(),
             is_stopping: false,
+            is_removed: false,
             detail: String::new(),
             notes: BTreeSet::new(),
             commands: Vec::new(),
@@ -222,6 +225,9 @@ impl UpstreamActor {
     }
 
     fn stand(&mut self, standing: Standing) {
+        if self.is_removed {
+            return;
+        }
         self.standing = standing;
         self.watchers.retain(Recipient::connected);
         for watcher in &self.watchers {
@@ -409,6 +415,10 @@ impl Handler<Call> for UpstreamActor {
 
     fn handle(&mut self, message: Call, ctx: &mut Self::Context) -> Self::Result {
         let (reply, answer) = Promise::new();
+        if self.is_stopping {
+            reply.keep(Outcome::Lost("The server is being stopped.".to_owned()));
+            return answer;
+        }
         let key = (message.session, message.call);
         let id = self.link.mint();
         let deadline = self.setting.call_limit.map(|limit| {
@@ -478,6 +488,16 @@ impl Handler<SetLevel> for UpstreamActor {
         if let Some(level) = self.levels.values().min().copied() {
             self.event(Event::Level(level), ctx);
         }
+    }
+}
+
+impl Handler<Remove> for UpstreamActor {
+    type Result = ();
+
+    fn handle(&mut self, _: Remove, _: &mut Self::Context) {
+        self.stand(Standing::Ready(Arc::default()));
+        (self.is_stopping, self.is_removed) = (true, true);
+        self.leave();
     }
 }
 

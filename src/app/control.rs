@@ -8,7 +8,6 @@ use std::sync::Arc;
 
 use actix::prelude::*;
 
-use crate::actors::approval::ApprovalActor;
 use crate::actors::control::{Desk, relay_control};
 use crate::actors::session::SessionActor;
 use crate::actors::status::{Setting, StatusActor};
@@ -17,19 +16,27 @@ use crate::config::log_file;
 use crate::transport::ControlSocket;
 
 use super::Settings;
+use super::gate::Running;
 
 /// A path that means the same to whoever asks.
 fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
-/// Opens the socket and starts to answer; it closes when it is dropped.
+/// The open socket, which closes when it is dropped, and who answers behind it.
+pub(super) struct Open {
+    pub(super) status: Addr<StatusActor>,
+    _socket: ControlSocket,
+}
+
+/// Opens the socket and starts to answer.
 pub(super) fn start(
     settings: &Settings,
     upstreams: &BTreeMap<Arc<str>, Addr<UpstreamActor>>,
     session: &Addr<SessionActor>,
-    approval: &Addr<ApprovalActor>,
-) -> Option<ControlSocket> {
+    running: &Running,
+) -> Option<Open> {
+    let approval = &running.approval;
     let (socket, requests) = match ControlSocket::open(&settings.state) {
         Ok(opened) => opened,
         Err(error) => {
@@ -48,13 +55,14 @@ pub(super) fn start(
         upstreams: upstreams.iter().map(logged).collect(),
         session: session.clone().recipient(),
         holds: approval.clone().recipient(),
+        waiting: running.policies.clone().recipient(),
     })
     .start();
     let desk = Desk {
         holds: approval.clone().recipient(),
         answer: approval.clone().recipient(),
-        status: status.recipient(),
+        status: status.clone().recipient(),
     };
     actix::spawn(relay_control(requests, desk));
-    Some(socket)
+    Some(Open { status, _socket: socket })
 }

@@ -30,6 +30,8 @@ use super::{Fault, Settings};
 pub(super) struct Running {
     pub(super) gate: Gate,
     pub(super) approval: Addr<ApprovalActor>,
+    /// Takes policies that were read again.
+    pub(super) policies: Addr<GateActor>,
     /// What `initialize` is answered with.
     pub(super) advertised: Advertised,
     /// Dropped to take the socket away.
@@ -81,6 +83,7 @@ pub(super) fn start(settings: &Settings, policy: Policy) -> Result<Running, Faul
         shared,
     )
     .start();
+    let policies = gate.clone();
     let gate = Gate {
         judge: gate.clone().recipient(),
         record: gate.clone().recipient(),
@@ -91,7 +94,7 @@ pub(super) fn start(settings: &Settings, policy: Policy) -> Result<Running, Faul
         ask: gate.clone().recipient(),
         answer: gate.recipient(),
     };
-    Ok(Running { gate, approval, advertised, _socket: socket })
+    Ok(Running { gate, approval, policies, advertised, _socket: socket })
 }
 
 /// What no call may change with these settings.
@@ -114,12 +117,13 @@ fn protected(settings: &Settings) -> Vec<String> {
     let audit = settings.audit_file();
     let files = [&settings.state, &audit, &config.file].into_iter();
     let loaded = settings.policy_files.iter().map(PathBuf::as_path);
-    files
-        .map(AsRef::as_ref)
-        .chain(loaded)
-        .map(|path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned()))
-        .map(|path| path.to_string_lossy().into_owned())
-        .collect()
+    files.map(AsRef::as_ref).chain(loaded).map(AsRef::as_ref).map(guarded).collect()
+}
+
+/// A file as the guard names it.
+pub(super) fn guarded(path: &Path) -> String {
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    path.to_string_lossy().into_owned()
 }
 
 fn facts(upstream: &UpstreamConfig) -> UpstreamFacts {

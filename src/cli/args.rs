@@ -118,6 +118,9 @@ pub(super) struct RunArgs {
     /// The audit log [default: audit.jsonl in the state folder].
     #[arg(long, value_name = "FILE")]
     pub(super) audit: Option<PathBuf>,
+    /// Read config and policy again when a file changes, as SIGHUP does: what tightens counts at once.
+    #[arg(long)]
+    pub(super) watch: bool,
 }
 
 /// The commands on policies.

@@ -11,9 +11,9 @@ use tracing_subscriber::EnvFilter;
 
 use super::Exit;
 use super::args::RunArgs;
-use crate::app::{self, Settings};
+use crate::app::{self, Reread, Settings, Watching};
 use crate::config;
-use crate::pack::{PolicySource, builtin_packs, load_policy, refuse_all};
+use crate::pack::{builtin_packs, load_policy, refuse_all};
 use crate::transport;
 
 /// Serves one client until it leaves.
@@ -42,8 +42,7 @@ pub(super) fn run(args: RunArgs, errors: &mut dyn Write) -> Exit {
         );
         return Exit::Config;
     };
-    let sources: Vec<PolicySource> =
-        config.policies.iter().cloned().chain(args.policy.into_iter().map(PolicySource::File)).collect();
+    let sources = config.policy_sources(&args.policy);
     let loaded = builtin_packs().and_then(|packs| load_policy(&sources, packs));
     let policy = match loaded {
         Ok((policy, warnings)) => {
@@ -62,7 +61,11 @@ pub(super) fn run(args: RunArgs, errors: &mut dyn Write) -> Exit {
         }
     };
     let policy_files = sources.iter().map(|source| source.file().to_owned()).collect();
-    match app::run(Settings { config, state, audit: args.audit, policy_files }, policy) {
+    let reread = Reread {
+        extra_policies: args.policy,
+        watching: if args.watch { Watching::On } else { Watching::Off },
+    };
+    match app::run(Settings { config, state, audit: args.audit, policy_files }, policy, reread) {
         Ok(()) => Exit::Done,
         Err(fault) => {
             let _ = writeln!(errors, "error: {fault}");

@@ -7,7 +7,9 @@ use std::path::PathBuf;
 
 use crate::clock;
 use crate::config::state_folder;
-use crate::transport::{Reply, Request, StandingReport, StatusReport, UpstreamReport, ask, running};
+use crate::transport::{
+    ReloadReport, Reply, Request, StandingReport, StatusReport, UpstreamReport, ask, running,
+};
 
 use super::Exit;
 use super::show::{self, span};
@@ -84,6 +86,9 @@ fn describe(pid: u32, report: &StatusReport, now: u64, out: &mut dyn Write) {
     );
     let _ = writeln!(out, "  config {}", show::line(&report.config));
     let _ = writeln!(out, "  audit  {}", show::line(&report.audit));
+    if let Some(reload) = &report.reload {
+        describe_reload(reload, &since, out);
+    }
     let waits = report.open + report.waiting + report.held;
     if waits > 0 {
         let _ = writeln!(
@@ -97,12 +102,30 @@ fn describe(pid: u32, report: &StatusReport, now: u64, out: &mut dyn Write) {
     }
 }
 
+fn describe_reload(reload: &ReloadReport, since: &dyn Fn(u64) -> String, out: &mut dyn Write) {
+    let ago = since(reload.at);
+    if !reload.problems.is_empty() {
+        let _ = writeln!(out, "  reload: NOT LOADED {ago} ago; what was in force before still is");
+    } else if reload.waiting.is_empty() {
+        let _ = writeln!(out, "  reload: in force since {ago}");
+    } else {
+        let _ = writeln!(out, "  reload: read {ago} ago; restart the client's session to accept what waits");
+    }
+    for line in reload.problems.iter().flat_map(|problem| problem.lines()) {
+        let _ = writeln!(out, "    {}", show::line(line));
+    }
+    for line in &reload.waiting {
+        let _ = writeln!(out, "    waits: {}", show::line(line));
+    }
+}
+
 fn upstream(row: &UpstreamReport, since: &dyn Fn(u64) -> String, out: &mut dyn Write) {
     let (standing, why) = match &row.standing {
         StandingReport::Starting => ("starting", None),
         StandingReport::Up => ("up", None),
         StandingReport::Restarting(why) => ("restarting", Some(why)),
         StandingReport::Failed(why) => ("failed, trying again", Some(why)),
+        StandingReport::Removed => ("taken out of the config", None),
     };
     let held_back =
         if row.withheld.is_empty() { String::new() } else { format!(", {} withheld", row.withheld.len()) };

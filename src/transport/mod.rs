@@ -17,7 +17,7 @@ pub use environment::{Inherit, child_environment};
 pub use errlog::ErrorLog;
 pub use guardian::{GUARD, Guardian, guard};
 pub use local::{
-    Answered, Asked, Choice, ControlSocket, Delivery, HeldCall, Prompt, PromptSocket, Reply, Request,
-    StandingReport, StatusReport, UpstreamReport, ask, running, send as send_prompt,
+    Answered, Asked, Choice, ControlSocket, Delivery, HeldCall, Prompt, PromptSocket, ReloadReport, Reply,
+    Request, StandingReport, StatusReport, UpstreamReport, ask, running, send as send_prompt,
 };
 pub use wire::{CHUNK, Reader, Writer, stdin, stdout};

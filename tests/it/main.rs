@@ -34,6 +34,7 @@ mod pins;
 mod processes;
 mod questions;
 mod real;
+mod reload;
 mod resources;
 mod reverse;
 mod schemas;

@@ -22,8 +22,8 @@ use crate::actors::taint::{Backlog, NoteSent, NoteShown, TraceCall};
 use crate::clock;
 use crate::mcp::Tool;
 use crate::policy::{
-    Change, DestinationFacts, Effect, Facts, Guard, Locality, Making, OwnPlace, PinState, Policy, ServerPin,
-    links_read,
+    Change, DestinationFacts, Effect, Facts, Guard, Locality, Making, OwnPlace, PinState, Policy, Rules,
+    ServerPin, links_read,
 };
 use crate::provenance::{Source, Vouched};
 
@@ -91,8 +91,8 @@ type RequestRules = BTreeMap<(Arc<str>, &'static str, Effect), Arc<Known>>;
 /// What the gate knows. Lives on one arbiter; borrowed in synchronous sections only.
 pub(super) struct Core {
     pub(super) shared: Shared,
-    pub(super) policy: Policy,
-    pub(super) guard: Guard,
+    pub(super) rules: RefCell<Rules>,
+    pub(super) guard: RefCell<Rc<Guard>>,
     pub(super) pins: Pins,
     pub(super) tools: RefCell<Tools>,
     pub(super) since: Option<String>,
@@ -111,15 +111,20 @@ impl Core {
     pub(super) fn locality(&self, upstream: &str) -> Locality {
         self.upstreams
             .get(upstream)
-            .map_or(Locality::Elsewhere, |facts| self.policy.locality(&facts.identity))
+            .map_or(Locality::Elsewhere, |facts| self.rules.borrow().locality(&facts.identity))
     }
 
     pub(super) fn session_name(&self, session: SessionId) -> String {
         format!("{}-{session}", self.process)
     }
 
+    /// What is protected whatever the policy says.
+    pub(super) fn guard(&self) -> Rc<Guard> {
+        Rc::clone(&self.guard.borrow())
+    }
+
     pub(super) fn pin_state(&self, tool: &Tool) -> PinState {
-        if let Some(why) = self.policy.refusal() {
+        if let Some(why) = self.rules.borrow().refusal() {
             return PinState::NoPolicy(why.to_owned());
         }
         let tools = self.tools.borrow();
@@ -168,7 +173,7 @@ impl Core {
 
 /// Judges calls.
 pub struct GateActor {
-    core: Rc<Core>,
+    pub(super) core: Rc<Core>,
 }
 
 impl GateActor {
@@ -178,8 +183,8 @@ impl GateActor {
         Self {
             core: Rc::new(Core {
                 shared,
-                policy,
-                guard,
+                rules: RefCell::new(Rules::new(policy)),
+                guard: RefCell::new(Rc::new(guard)),
                 pins,
                 tools: RefCell::default(),
                 since,
@@ -370,8 +375,8 @@ async fn admit(core: &Rc<Core>, upstream: &Arc<str>, listed: Listed) -> Admissio
         tracing::warn!("{}", drift_notice(upstream, tool, changes, core.pins.mode()));
     }
     let mut tools = core.tools.borrow_mut();
-    tools.install(&core.policy, facts, &key, listed);
-    tools.compared(&core.policy, facts, upstream, &pin, withholding(core, comparison));
+    tools.install(&core.rules.borrow(), facts, &key, listed);
+    tools.compared(&core.rules.borrow(), facts, upstream, &pin, withholding(core, comparison));
     tools.admission(upstream).unwrap_or_default()
 }
 
@@ -397,7 +402,8 @@ impl Handler<AdmitAgain> for GateActor {
             let (key, listed, stamp) = core.tools.borrow().to_compare(&upstream)?;
             if core.pins.stamp() != stamp {
                 let comparison = withholding(&core, compare(&core, &key, &listed).await);
-                core.tools.borrow_mut().compared(&core.policy, facts, &upstream, &listed, comparison);
+                let rules = core.rules.borrow();
+                core.tools.borrow_mut().compared(&rules, facts, &upstream, &listed, comparison);
             }
             core.tools.borrow().admission(&upstream)
         })

@@ -88,8 +88,9 @@ async fn constraints(
     traced: Option<&Traced>,
 ) -> Vec<ConstraintFinding> {
     let cwd = known.cwd.as_deref();
-    let wanted = inquiry.paths(&known.policy, &call.arguments, &core.guard, cwd);
+    let guard = core.guard();
+    let wanted = inquiry.paths(&known.policy, &call.arguments, &guard, cwd);
     let resolved = paths::resolve(wanted).await;
-    let around = Around { guard: &core.guard, cwd, resolved: &resolved };
+    let around = Around { guard: &guard, cwd, resolved: &resolved };
     inquiry.constraints(&known.policy, &call.arguments, around, traced)
 }

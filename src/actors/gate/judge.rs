@@ -13,8 +13,8 @@ use crate::actors::taint::NoteSent;
 use crate::clock;
 use crate::mcp::Method;
 use crate::policy::{
-    AskedAbout, Contract, Facts, Finding, Making, Offer, Outcome, PinState, Reason, Subject, Unasked,
-    Verdict, asked_about, decide, exact_digest, listing, question, refusal, vouched,
+    AskedAbout, BudgetState, Contract, Facts, Finding, Making, Offer, Outcome, PinState, Reason, Subject,
+    Unasked, Verdict, asked_about, decide, exact_digest, listing, question, refusal, vouched,
 };
 use crate::provenance::Vouched;
 
@@ -61,20 +61,42 @@ pub(super) async fn judge(core: Rc<Core>, msg: JudgeCall) -> Judgement {
             return conclude(&core, &call, None, Settled::plain(verdict)).await;
         }
     };
-    let (known, pin) = if call.msg.method == Method::CallTool {
+    if call.msg.method == Method::CallTool {
         ask_about_words(&core, &call).await;
-        (core.tools.borrow().get(&call.msg.tool), core.pin_state(&call.msg.tool))
-    } else {
-        let known = requests::rule(&core, &call);
-        let pin = requests::pin_state(&core, known.as_deref());
-        (known, pin)
-    };
+    }
+    let (known, pin) = rule(&core, &call);
     let Some(known) = known.filter(|_| pin == PinState::Known) else {
         let verdict = decide(&Facts::of_pin(pin));
         return conclude(&core, &call, None, Settled::plain(verdict)).await;
     };
     let settled = settle(&core, &call, &known, None).await;
     conclude(&core, &call, Some(&known), settled).await
+}
+
+/// The rule of a call as it is now.
+fn rule(core: &Core, call: &Call) -> (Option<Arc<Known>>, PinState) {
+    if call.msg.method == Method::CallTool {
+        return (core.tools.borrow().get(&call.msg.tool), core.pin_state(&call.msg.tool));
+    }
+    let known = requests::rule(core, call);
+    let pin = requests::pin_state(core, known.as_deref());
+    (known, pin)
+}
+
+/// A policy may have been read again while a person was asked: what it denies stays denied.
+async fn denied_since(
+    core: &Rc<Core>,
+    call: &Call,
+    known: &Arc<Known>,
+    budget: BudgetState,
+) -> Option<Verdict> {
+    let (now, pin) = rule(core, call);
+    let Some(now) = now.filter(|_| pin == PinState::Known) else { return Some(decide(&Facts::of_pin(pin))) };
+    if Arc::ptr_eq(&now, known) {
+        return None;
+    }
+    let verdict = decide(&gather(core, call, &now, budget).await.facts);
+    (verdict.outcome == Outcome::Deny).then_some(verdict)
 }
 
 /// Decides, and asks where that is the verdict. `head` stands above the question in place of the usual line.
@@ -128,6 +150,11 @@ pub(super) async fn settle(core: &Rc<Core>, call: &Call, known: &Arc<Known>, hea
         let answer = core.shared.hold.send(hold).await.unwrap_or(HoldAnswer::NoHuman(None));
         let unasked = match answer {
             HoldAnswer::Allowed(grant) => {
+                // What a client answers an upstream has no rule of a policy.
+                let is_answer = head.is_some();
+                if !is_answer && let Some(verdict) = denied_since(core, call, known, budget).await {
+                    return Settled::plain(verdict);
+                }
                 return Settled { verdict, facts: Some(Box::new(facts)), grant: Some(grant), unasked: None };
             }
             HoldAnswer::Again => continue,

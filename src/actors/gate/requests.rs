@@ -22,7 +22,7 @@ pub(super) fn source(method: Method) -> Source {
 
 /// What is no tool call is not pinned: only the policy as a whole may stand against it.
 pub(super) fn pin_state(core: &Core, known: Option<&Known>) -> PinState {
-    match (core.policy.refusal(), known) {
+    match (core.rules.borrow().refusal(), known) {
         (Some(why), _) => PinState::NoPolicy(why.to_owned()),
         (None, Some(_)) => PinState::Known,
         (None, None) => PinState::Unlisted,
@@ -37,10 +37,11 @@ pub(super) fn rule(core: &Core, call: &Call) -> Option<Arc<Known>> {
     if let Some(known) = core.requests.borrow().get(&key) {
         return Some(Arc::clone(known));
     }
-    let policy = core.policy.request_policy(&facts.identity, call.msg.method.name(), effect);
+    let policy = core.rules.borrow().request_policy(&facts.identity, call.msg.method.name(), effect);
     let known = Arc::new(Known {
         own_data: policy.own_data.clone().into(),
         policy,
+        waits: Vec::new(),
         state_key: state_key(&facts.identity).into(),
         cwd: facts.cwd.clone(),
     });

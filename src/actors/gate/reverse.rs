@@ -104,11 +104,11 @@ pub(super) async fn judge_ask(core: Rc<Core>, msg: JudgeAsk) -> AskJudgement {
 }
 
 fn course(core: &Rc<Core>, msg: &JudgeAsk) -> Course {
-    if core.policy.refusal().is_some() {
+    if core.rules.borrow().refusal().is_some() {
         return Course::Refuse(Refused::by_us("the policy could not be loaded"));
     }
     match msg.reverse {
-        Reverse::Sample if !core.policy.admits_sampling(&msg.upstream) => {
+        Reverse::Sample if !core.rules.borrow().admits_sampling(&msg.upstream) => {
             Course::Refuse(Refused::by_us("the policy does not let this server use the model"))
         }
         Reverse::Sample => match sampling_shown(&msg.params) {
@@ -305,6 +305,7 @@ async fn judge_content(core: &Rc<Core>, msg: &JudgeAnswer, raw: Bytes) -> (Settl
     };
     let known = Known {
         policy: ToolPolicy::of_answer(core.locality(&msg.upstream)),
+        waits: Vec::new(),
         own_data: Arc::from(Vec::new()),
         state_key: Arc::clone(&msg.upstream),
         cwd: None,

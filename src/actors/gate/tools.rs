@@ -12,13 +12,15 @@ use crate::actors::pins::{Compared, in_words};
 use crate::mcp::{Capabilities, Tool};
 use crate::policy::heuristics::ToolDescription;
 use crate::policy::{
-    Change, Effect, OwnPlace, Pin, Policy, Rewording, ServerPin, ToolPolicy, UpstreamIdentity,
+    Change, Effect, OwnPlace, Pin, Rewording, Rules, ServerPin, ToolPolicy, UpstreamIdentity,
 };
 
 /// A listed tool.
 #[derive(Debug)]
 pub(super) struct Known {
     pub(super) policy: ToolPolicy,
+    /// In what the newest policy is laxer than this rule, which therefore stays; mostly empty.
+    pub(super) waits: Vec<&'static str>,
     pub(super) own_data: Arc<[OwnPlace]>,
     /// The upstream's state key: its name and a digest of its launch.
     pub(super) state_key: Arc<str>,
@@ -108,7 +110,7 @@ impl Tools {
     /// [`Self::compared`] says otherwise, in the same step.
     pub(super) fn install(
         &mut self,
-        policy: &Policy,
+        rules: &Rules,
         facts: &UpstreamFacts,
         state_key: &Arc<str>,
         listed: Listed,
@@ -116,26 +118,45 @@ impl Tools {
         if self.known.get(&listed.upstream).is_some_and(|kept| kept.turn > listed.turn) {
             return;
         }
-        let known = |(name, description): (Arc<str>, ToolDescription)| {
-            let policy = policy.tool_policy(&facts.identity, &description);
-            let known = Known {
-                own_data: policy.own_data.clone().into(),
-                policy,
-                state_key: Arc::clone(state_key),
-                cwd: facts.cwd.clone(),
-            };
-            (name, Arc::new(known))
+        let entry = |(name, description): (Arc<str>, ToolDescription)| {
+            (name, Arc::new(known(rules, facts, state_key, &description)))
         };
         let kept = Shelf {
             turn: listed.turn,
             state_key: Arc::clone(state_key),
             drift: ServerPin::default().drift(&listed.pin),
             pin: listed.pin,
-            tools: listed.tools.into_iter().map(known).collect(),
+            tools: listed.tools.into_iter().map(entry).collect(),
             stamp: None,
             reworded: BTreeMap::new(),
         };
         self.known.insert(listed.upstream, kept);
+    }
+
+    /// Rules anew on all tools that are listed.
+    ///
+    /// FAIL CLOSED: a tool whose entry was too long to be kept is taken for unlisted until it is listed
+    /// again.
+    pub(super) fn rule_again(&mut self, rules: &Rules, upstreams: &BTreeMap<Arc<str>, UpstreamFacts>) {
+        for (upstream, kept) in &mut self.known {
+            let Some(facts) = upstreams.get(upstream) else { continue };
+            let (pin, state_key) = (&kept.pin, &kept.state_key);
+            let again = |name: &Arc<str>| {
+                let description = ToolDescription::from_entry(&pin.tool(name)?.entry()?).ok()?;
+                Some((Arc::clone(name), Arc::new(known(rules, facts, state_key, &description))))
+            };
+            kept.tools = kept.tools.keys().filter_map(again).collect();
+        }
+    }
+
+    /// The tools whose rule in the newest policy waits, by upstream and name, each with the parts in
+    /// which it is laxer.
+    pub(super) fn waiting(&self) -> Vec<(Arc<str>, Arc<str>, Vec<&'static str>)> {
+        let waits = self.known.iter().flat_map(|(upstream, kept)| {
+            let waiting = kept.tools.iter().filter(|(_, known)| !known.waits.is_empty());
+            waiting.map(|(name, known)| (Arc::clone(upstream), Arc::clone(name), known.waits.clone()))
+        });
+        waits.collect()
     }
 
     /// What an upstream's listing pins, under which state key, and the state of the pins that it was
@@ -148,7 +169,7 @@ impl Tools {
     /// Takes what the comparison of a listing came to; that of a listing which is gone changes nothing.
     pub(super) fn compared(
         &mut self,
-        policy: &Policy,
+        rules: &Rules,
         facts: &UpstreamFacts,
         upstream: &str,
         listed: &Arc<ServerPin>,
@@ -161,7 +182,7 @@ impl Tools {
             let rewording = Rewording::of(upstream, name, pinned, now)?;
             // Words can change what a tool is taken for: then more than its words changed.
             let before = ToolDescription::from_entry(&pinned.entry()?).ok()?;
-            let before = policy.tool_policy(&facts.identity, &before);
+            let before = rules.tool_policy(&facts.identity, &before).policy;
             let is_like = before.rules_like(&kept.tools.get(name.as_str())?.policy);
             is_like.then(|| (name.clone(), rewording))
         });
@@ -225,5 +246,16 @@ impl Tools {
         if let Some(pin) = words.listed.tool(&tool.name) {
             self.declined.insert((Arc::clone(&tool.upstream), Arc::clone(&tool.name)), pin.clone());
         }
+    }
+}
+
+fn known(rules: &Rules, facts: &UpstreamFacts, state_key: &Arc<str>, description: &ToolDescription) -> Known {
+    let found = rules.tool_policy(&facts.identity, description);
+    Known {
+        own_data: found.policy.own_data.clone().into(),
+        policy: found.policy,
+        waits: found.waits,
+        state_key: Arc::clone(state_key),
+        cwd: facts.cwd.clone(),
     }
 }

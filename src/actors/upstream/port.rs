@@ -96,6 +96,11 @@ pub struct SetLevel {
 #[rtype(result = "()")]
 pub struct Stop;
 
+/// The upstream was taken out of the configuration: it offers nothing any more, and ends.
+#[derive(Debug, Message)]
+#[rtype(result = "()")]
+pub struct Remove;
+
 /// An upstream as a session sees it: the recipients of three messages.
 #[derive(Clone)]
 pub struct Port {

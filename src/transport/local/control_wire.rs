@@ -123,9 +123,12 @@ pub struct StatusReport {
     pub program: Option<(String, u32)>,
     /// Its config.
     pub config: String,
-    /// The policy files that it read when it started.
+    /// The policy files that it read last.
     #[serde(default)]
     pub policies: Vec<String>,
+    /// What became of the last time that config and policy were read again.
+    #[serde(default)]
+    pub reload: Option<ReloadReport>,
     /// Its audit log.
     pub audit: String,
     /// Its upstreams, by name.
@@ -136,6 +139,17 @@ pub struct StatusReport {
     pub waiting: usize,
     /// Calls that are held for `bouncer approve`.
     pub held: usize,
+}
+
+/// What became of reading config and policy again.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReloadReport {
+    /// When, in milliseconds since 1970.
+    pub at: u64,
+    /// Why nothing of it is in force, a problem each; empty when it loaded.
+    pub problems: Vec<String>,
+    /// What is not in force before a restart, a line each: hostile names.
+    pub waiting: Vec<String>,
 }
 
 /// How an upstream stands.
@@ -169,6 +183,8 @@ pub enum StandingReport {
     Restarting(String),
     /// It has never served, for this reason; it is tried again.
     Failed(String),
+    /// It was taken out of the configuration while Bouncer ran.
+    Removed,
 }
 
 #[derive(Serialize, Deserialize)]

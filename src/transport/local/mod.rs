@@ -32,7 +32,8 @@ pub use ask::{ask, running};
 #[cfg(unix)]
 pub use control::ControlSocket;
 pub use control_wire::{
-    Answered, Asked, Choice, HeldCall, Reply, Request, StandingReport, StatusReport, UpstreamReport,
+    Answered, Asked, Choice, HeldCall, ReloadReport, Reply, Request, StandingReport, StatusReport,
+    UpstreamReport,
 };
 #[cfg(unix)]
 pub use prompts::PromptSocket;

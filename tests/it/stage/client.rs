@@ -110,6 +110,23 @@ impl Client {
         }
     }
 
+    /// Waits until stderr, from the start, holds a piece so many times.
+    pub(crate) fn says_times(&mut self, piece: &str, times: usize) {
+        let deadline = Instant::now() + DEADLINE;
+        while self.stderr.matches(piece).count() < times {
+            match self.said.recv_timeout(left(deadline)) {
+                Ok(line) => self.stderr = format!("{}{line}\n", self.stderr),
+                Err(error) => self.fail(&format!("{piece:?} {times} times on stderr"), error),
+            }
+        }
+    }
+
+    /// Asks the program to read its files again.
+    pub(crate) fn hang_up(&self) {
+        let pid = i32::try_from(self.pid()).ok().and_then(rustix::process::Pid::from_raw).expect("a pid");
+        rustix::process::kill_process(pid, rustix::process::Signal::HUP).expect("it runs");
+    }
+
     /// Writes bytes as they are.
     pub(crate) fn send_bytes(&mut self, bytes: &[u8]) {
         let stdin = self.stdin.as_mut().expect("stdin is open");

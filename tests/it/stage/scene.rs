@@ -35,6 +35,8 @@ pub(crate) struct Options {
     pub(crate) launch: Launch,
     /// Environment of the program.
     pub(crate) env: Vec<(String, String)>,
+    /// Further arguments of `bouncer run`.
+    pub(crate) run: Vec<String>,
 }
 
 /// How the process of a scripted upstream comes to be.
@@ -68,6 +70,7 @@ pub(crate) struct Stage {
     config: PathBuf,
     policy: PathBuf,
     env: Vec<(String, String)>,
+    run: Vec<String>,
 }
 
 impl Stage {
@@ -108,7 +111,7 @@ impl Stage {
         let policy = path.join("policy.yaml");
         std::fs::write(&policy, options.policy.as_deref().unwrap_or("{}\n")).expect("a writable folder");
         let upstreams = upstreams.into_iter().map(|(_, upstream)| upstream).collect();
-        Some(Self { folder, upstreams, config, policy, env: options.env })
+        Some(Self { folder, upstreams, config, policy, env: options.env, run: options.run })
     }
 
     /// Adds an entry to a config in the form of a client's file.
@@ -117,6 +120,19 @@ impl Stage {
         let mut config: Value = serde_json::from_str(&text).expect("a client's file");
         config["mcpServers"][name] = entry;
         std::fs::write(&self.config, config.to_string()).expect("a writable folder");
+    }
+
+    /// Changes the config.
+    pub(crate) fn configure(&self, change: impl FnOnce(&mut Value)) {
+        let text = std::fs::read_to_string(&self.config).expect("written before");
+        let mut config: Value = serde_json::from_str(&text).expect("JSON");
+        change(&mut config);
+        std::fs::write(&self.config, config.to_string()).expect("a writable folder");
+    }
+
+    /// Writes another policy.
+    pub(crate) fn rule(&self, policy: &str) {
+        std::fs::write(&self.policy, policy).expect("a writable folder");
     }
 
     /// The folder.
@@ -148,6 +164,7 @@ impl Stage {
             "--state".to_owned(),
             text(&self.state()),
         ]);
+        words.extend(self.run.clone());
         let env = self.env.clone();
         let program = words.remove(0);
         Client::start(Path::new(&program), &words, |command: &mut Command| {
