@@ -19,6 +19,7 @@ mod check;
 mod configs;
 mod demo;
 mod documents;
+mod faults;
 mod fidelity;
 mod framing;
 mod handles;

@@ -94,6 +94,27 @@ impl Upstream {
         self.wait("its end", |event| matches!(event, Event::Gone).then_some(()));
     }
 
+    /// What the processes that started since the last wait reported of themselves.
+    pub(crate) fn starts(&mut self) -> Vec<Value> {
+        let new: Vec<Event> = self.events.try_iter().collect();
+        self.seen.extend(new.iter().cloned());
+        let started = |event| if let Event::Started(report) = event { Some(report) } else { None };
+        new.into_iter().filter_map(started).collect()
+    }
+
+    /// Waits until as many processes are gone as ever started.
+    pub(crate) fn all_gone(&mut self) {
+        let deadline = Instant::now() + DEADLINE;
+        let count =
+            |seen: &[Event], pick: fn(&Event) -> bool| seen.iter().filter(|event| pick(event)).count();
+        while count(&self.seen, |event| matches!(event, Event::Gone))
+            < count(&self.seen, |event| matches!(event, Event::Started(_)))
+        {
+            let event = self.events.recv_timeout(left(deadline));
+            self.seen.push(event.unwrap_or_else(|_| panic!("a process of {} is left over", self.name)));
+        }
+    }
+
     /// The pid of the child that it started before its first line was read.
     pub(crate) fn child(&mut self) -> Value {
         self.settle();
