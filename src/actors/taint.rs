@@ -58,6 +58,8 @@ pub struct NoteSent {
     pub arguments: Arc<Value>,
     /// Whether everything in them was vouched for.
     pub vouched: Vouched,
+    /// What was asked about a call that names sums to pay: they are spent.
+    pub spends: Option<Box<Query>>,
 }
 
 /// What an upstream put before the model. Answered when it is queued, not when it is indexed, and only
@@ -194,13 +196,18 @@ impl TaintActor {
 
 fn step(history: &mut History, work: Work, left: &Backlog) {
     match work {
-        Work::Sent(sent) => history.sent(&Sent {
-            upstream: &sent.upstream,
-            tool: &sent.tool,
-            call: sent.call,
-            arguments: &sent.arguments,
-            vouched: sent.vouched,
-        }),
+        Work::Sent(sent) => {
+            history.sent(&Sent {
+                upstream: &sent.upstream,
+                tool: &sent.tool,
+                call: sent.call,
+                arguments: &sent.arguments,
+                vouched: sent.vouched,
+            });
+            if let Some(query) = &sent.spends {
+                history.spent(query);
+            }
+        }
         Work::Shown(shown) => {
             history.shown(&Shown {
                 upstream: &shown.upstream,
@@ -220,6 +227,8 @@ fn step(history: &mut History, work: Work, left: &Backlog) {
             // A caller that is gone needs no answer, here and below.
             let _ = reply.send(());
         }
+        // Who waits no longer was refused.
+        Work::Trace(_, reply) if reply.is_closed() => {}
         Work::Trace(call, reply) => drop(reply.send(history.trace(&call.query, &call.arguments))),
     }
 }

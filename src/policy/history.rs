@@ -7,8 +7,8 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use crate::provenance::{
-    Decoding, Destination, DestinationReason, Engine, Flow, Kind, Limits, Named, Origin, OwnField, Place,
-    ReadCall, Reading, Record, Said, Sent, Source, Standing, Thing, Trace, Vouched, Words, extract,
+    Decoding, Destination, DestinationReason, Engine, Flow, Kind, Limits, Named, Naming, Origin, OwnField,
+    Place, ReadCall, Reading, Record, Said, Sent, Source, Standing, Thing, Trace, Vouched, Words, extract,
     secrets_in, strict_form, structures,
 };
 
@@ -16,6 +16,7 @@ use super::container::{Containers, containers};
 use super::facts::{Asked, Facts, Typed, Via};
 use super::handle::{Handle, Handles, Siblings};
 use super::made::{Made, ids_named, is_same};
+use super::spent::{Spent, SpentSum};
 use super::{ArgPath, Asks, Effect, OwnPlace, Role, ToolPolicy};
 
 /// The parts of the memory that handles, what was made, and containers may take, each one in so many; the
@@ -134,7 +135,7 @@ pub struct Traced {
     pub destinations: Vec<TracedDestination>,
     /// Whether the user asked for the effect at all.
     pub asked: Asked,
-    /// Whether every amount was typed.
+    /// Whether every amount was typed for whom the call pays, and not paid to them before.
     pub amounts_typed: bool,
     /// Content that leaves its upstream or its container.
     pub flows: Vec<FlowSeen>,
@@ -166,6 +167,11 @@ pub struct SecretSeen {
     pub from: Option<Place>,
 }
 
+/// Destinations that one call is traced for, those behind its ids among them.
+const MOST_DESTINATIONS: usize = 512;
+/// Bytes of prompts that are read for the destinations of one call.
+const WORDS_READ: usize = 64 * 1024 * 1024;
+
 /// The history.
 pub struct History {
     engine: Engine,
@@ -174,6 +180,7 @@ pub struct History {
     made: Made,
     containers: Containers,
     handles: Handles,
+    spent: Spent,
 }
 
 impl History {
@@ -188,6 +195,7 @@ impl History {
             made: Made::new(part(MADE)),
             containers: Containers::new(part(CONTAINERS)),
             handles: Handles::new(part(HANDLES)),
+            spent: Spent::default(),
         }
     }
 
@@ -199,6 +207,13 @@ impl History {
     /// Notes what a call sends, before it is forwarded.
     pub fn sent(&mut self, sent: &Sent<'_>) {
         self.engine.sent(sent);
+    }
+
+    /// Notes that a call which pays is forwarded: the typed sums that vouch for its amounts are spent.
+    pub fn spent(&mut self, query: &Query) {
+        if let Some(sums) = self.sums(query) {
+            self.spent.note(sums);
+        }
     }
 
     /// Notes what an upstream shows, before anyone sees it.
@@ -254,22 +269,54 @@ impl History {
         let within = containers(arguments);
         let mut hidden = false;
         let mut destinations = Vec::new();
+        // Counted, not timed: equal histories give equal answers.
+        let most = (WORDS_READ / self.words.bytes().max(1)).min(MOST_DESTINATIONS);
         for destination in &query.destinations {
-            hidden |= self.destinations(query, destination, &within, &mut destinations);
+            hidden |= destinations.len() >= most
+                || self.destinations(query, destination, &within, &mut destinations);
         }
-        let typed = |(value, currency): &(String, Option<String>)| {
-            self.words.typed_amount(value, currency.as_deref())
-        };
         let searched = query.content == Content::Searched;
         Traced {
             destinations,
             asked: self.asked(query, None),
-            amounts_typed: query.amounts.iter().all(typed),
+            amounts_typed: self.sums(query).is_some(),
             flows: if searched { self.flows(query, arguments) } else { Vec::new() },
             secrets: if searched { self.secrets(arguments, &query.upstream) } else { Vec::new() },
             hidden,
             complete: self.engine.is_complete(),
         }
+    }
+
+    /// The typed sums that vouch for the amounts of a call, none of them spent; `None` where an amount has none.
+    fn sums(&self, query: &Query) -> Option<Vec<SpentSum>> {
+        if query.amounts.is_empty() {
+            return Some(Vec::new());
+        }
+        let goes = query.destinations.iter().filter(|one| one.reason != DestinationReason::Embedded);
+        let (targets, mut payees): (Vec<_>, Vec<_>) =
+            goes.partition(|one| query.targets.contains(&one.argument));
+        // What is paid from is told beside who is paid.
+        if payees.is_empty() {
+            payees = targets;
+        }
+        // Which of several amounts goes to which of several payees is not known.
+        if payees.len() > 1 && query.amounts.len() > 1 {
+            return None;
+        }
+        let places = |payee: &&Destination| {
+            let mut places = self.words.named(payee, Reading::Value).places;
+            places.retain(|place| place.naming > Naming::Mention);
+            places
+        };
+        let places: Vec<_> = payees.iter().map(places).collect();
+        let mut taken = Vec::new();
+        for (value, currency) in &query.amounts {
+            let sums = self.words.sums(value, currency.as_deref(), &places);
+            let mut paid = sums.into_iter().map(|sum| SpentSum::of(&sum, &payees));
+            let free = paid.find(|sum| !taken.contains(sum) && self.spent.is_free(sum))?;
+            taken.push(free);
+        }
+        Some(taken)
     }
 
     /// Whether the user asked for everything that the call does.
@@ -311,6 +358,9 @@ impl History {
         let mut behind: Vec<Destination> = people.iter().flat_map(|person| addresses(person)).collect();
         behind.extend(self.made.to(upstream, text).iter().cloned());
         for (at, person) in behind.iter().enumerate() {
+            if all.len() >= MOST_DESTINATIONS {
+                return true;
+            }
             if behind.iter().take(at).any(|other| is_same(other, person)) {
                 continue;
             }

@@ -17,7 +17,7 @@ use super::grant::{GrantKey, destination_key, fetch_key, flow_key};
 use super::history::{Content, FlowSeen, Query, Traced};
 use super::{Audience, ConstraintFinding, Effect, Layer, Role, ToolPolicy, Typed};
 
-/// Characters below which arguments can carry neither a copied passage nor a secret.
+/// Characters below which all arguments together can carry neither a copied passage nor a secret.
 const CARRIES_NOTHING: usize = 12;
 
 /// What must be asked about a call.
@@ -115,6 +115,11 @@ impl Inquiry {
             .map(|(value, currency)| currency.map_or(value.clone(), |currency| format!("{value} {currency}")))
             .collect();
         Self { effect, query, truncated: extraction.truncated, amounts }
+    }
+
+    /// What is asked of the history about a call that names sums to pay.
+    pub fn spends(&self) -> Option<&Query> {
+        self.query.as_ref().filter(|query| !query.amounts.is_empty())
     }
 
     /// The constraints that the call does not pass, the guard's among them.
@@ -270,8 +275,8 @@ impl Inquiry {
 pub fn vouched(facts: &Facts, arguments: &Value, granted: bool) -> Vouched {
     let stood = |text: &str| facts.destinations.iter().any(|facts| facts.destination.text == text);
     let holds_others = || {
-        let found = extract(arguments, &|_| Standing::Undeclared).destinations;
-        found.iter().any(|other| !stood(&other.text))
+        let found = extract(arguments, &|_| Standing::Undeclared);
+        found.truncated || found.destinations.iter().any(|other| !stood(&other.text))
     };
     if (granted || facts.all_vouched()) && !holds_others() { Vouched::Yes } else { Vouched::No }
 }
@@ -315,16 +320,16 @@ fn flow_facts(effect: Effect, traced: &Traced, answered: &[Answered], skip: usiz
     secrets.chain(texts).collect()
 }
 
-/// The most characters of any string in the arguments, keys included.
+/// The characters of all strings in the arguments, keys included.
 fn carries(value: &Value, depth: usize) -> usize {
     match value {
         Value::String(text) => text.len(),
         Value::Array(items) if depth < 64 => {
-            items.iter().map(|item| carries(item, depth + 1)).max().unwrap_or(0)
+            items.iter().fold(0, |sum, item| sum.saturating_add(carries(item, depth + 1)))
         }
-        Value::Object(members) if depth < 64 => {
-            members.iter().map(|(key, value)| key.len().max(carries(value, depth + 1))).max().unwrap_or(0)
-        }
+        Value::Object(members) if depth < 64 => members.iter().fold(0, |sum, (key, value)| {
+            sum.saturating_add(key.len()).saturating_add(carries(value, depth + 1))
+        }),
         Value::Array(_) | Value::Object(_) => usize::MAX,
         _ => 0,
     }

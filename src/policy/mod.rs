@@ -43,6 +43,7 @@ mod review;
 mod rule;
 mod rules;
 mod solicit;
+mod spent;
 pub mod statement;
 mod tool;
 mod trial;

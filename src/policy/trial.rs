@@ -162,6 +162,7 @@ impl Trial {
         if verdict.outcome == Outcome::Allow {
             let vouched = vouched(&facts, arguments, false);
             self.history.sent(&Sent { upstream, tool, call, arguments, vouched });
+            self.spent(upstream, tool, arguments);
         }
         if verdict.outcome != Outcome::Deny {
             self.makings.insert(call, Making::of(&policy, &facts));
@@ -172,6 +173,14 @@ impl Trial {
     /// A call was forwarded all the same: a human said yes to it once.
     pub fn forwarded(&mut self, upstream: &str, tool: &str, call: u64, arguments: &Value) {
         self.history.sent(&Sent { upstream, tool, call, arguments, vouched: Vouched::Yes });
+        self.spent(upstream, tool, arguments);
+    }
+
+    fn spent(&mut self, upstream: &str, tool: &str, arguments: &Value) {
+        let inquiry = self.tool(upstream, tool).map(|policy| Inquiry::of(policy, upstream, arguments));
+        if let Some(query) = inquiry.as_ref().and_then(Inquiry::spends) {
+            self.history.spent(query);
+        }
     }
 
     fn reserve(&mut self, key: (String, String), policy: &ToolPolicy) -> BudgetState {

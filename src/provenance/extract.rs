@@ -16,7 +16,9 @@ use super::{Destination, DestinationReason as Reason, Kind, Standing};
 /// An argument longer than this, in bytes, is not a destination; what stands in it is looked up.
 pub(crate) const LONGEST_DESTINATION: usize = 16 * 1024;
 /// More destinations than this in one call are not told apart.
-const MOST_DESTINATIONS: usize = 4096;
+const MOST_DESTINATIONS: usize = 256;
+/// How many are looked for in one text: one more, so that what is left out is noticed.
+const MOST_IN_TEXT: usize = MOST_DESTINATIONS + 1;
 /// JSON inside strings inside JSON is read this deep.
 const DEEPEST_TEXT: usize = 3;
 
@@ -151,7 +153,7 @@ impl Work<'_> {
         match standing {
             Standing::Ignored => {}
             Standing::Content => {
-                self.found(embedded::links_shown(trimmed, MOST_DESTINATIONS), spot);
+                self.found(embedded::links_shown(trimmed, MOST_IN_TEXT), spot);
                 if is_one_line(spot.argument) && text.contains(['\n', '\r']) {
                     // A second line in a subject is a header of its own to many a mailer.
                     self.addresses(trimmed, spot);
@@ -166,11 +168,11 @@ impl Work<'_> {
         match standing {
             Standing::Ignored => {}
             Standing::Authority(_) => {
-                self.found(embedded::atoms_in(text, MOST_DESTINATIONS), spot);
+                self.found(embedded::atoms_in(text, MOST_IN_TEXT), spot);
                 self.unparsed(head(text, 256), spot);
             }
             Standing::Content | Standing::Undeclared => {
-                self.found(embedded::links_in(text, MOST_DESTINATIONS), spot);
+                self.found(embedded::links_in(text, MOST_IN_TEXT), spot);
             }
         }
     }
@@ -252,7 +254,7 @@ impl Work<'_> {
         };
         self.push(text, kind, Reason::Declared, spot);
         if matches!(kind, Kind::Text | Kind::Name) {
-            self.found(embedded::atoms_in(text, MOST_DESTINATIONS), spot);
+            self.found(embedded::atoms_in(text, MOST_IN_TEXT), spot);
         }
     }
 
@@ -270,7 +272,7 @@ impl Work<'_> {
             self.push(address, kind, Reason::Declared, spot);
         } else {
             self.unparsed(piece, spot);
-            self.found(embedded::atoms_in(piece, MOST_DESTINATIONS), spot);
+            self.found(embedded::atoms_in(piece, MOST_IN_TEXT), spot);
         }
     }
 
@@ -308,7 +310,7 @@ impl Work<'_> {
                 }
             }
         } else if !spot.is_key {
-            self.found(embedded::links_shown(text, MOST_DESTINATIONS), spot);
+            self.found(embedded::links_shown(text, MOST_IN_TEXT), spot);
             // Nothing says that this argument is content: an address in a short text may be a receiver.
             if text.len() <= 320 {
                 self.addresses(text, spot);
@@ -318,7 +320,7 @@ impl Work<'_> {
 
     /// The addresses in a text, as destinations.
     fn addresses(&mut self, text: &str, spot: &Spot<'_>) {
-        let found = embedded::atoms_in(text, MOST_DESTINATIONS);
+        let found = embedded::atoms_in(text, MOST_IN_TEXT);
         for one in
             found.into_iter().filter(|one| matches!(one.kind, Kind::Email | Kind::Phone | Kind::Account))
         {

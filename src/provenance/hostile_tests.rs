@@ -114,7 +114,7 @@ fn depth_and_bombs() {
     show(&mut engine, json!({"content": [{"text": aliases}]}).to_string().as_bytes());
     let many = "first@evil.test, ".repeat(60_000 / SCALE);
     let found = extract(&json!({ "to": many }), &|_| Standing::Authority(None));
-    assert!(found.truncated || found.destinations.len() <= 4097);
+    assert!(found.destinations.len() <= 256);
 }
 
 #[test]

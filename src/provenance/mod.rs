@@ -19,6 +19,7 @@ mod grams;
 #[cfg(test)]
 mod hostile_tests;
 mod index;
+mod joined;
 mod kind;
 mod links;
 mod lookup;
@@ -57,5 +58,6 @@ pub use secret::{Secret, mask_secrets, secret_key, secrets};
 pub use trace::{Alteration, AlterationSize, Decoding, Floor, Place, PlaceKind, Trace};
 pub use trusted::TrustRule;
 pub use words::{
-    Named, Naming, Origin, Own, ReadCall, Reading, Said, Sentence, Thing, TypedPlace, Words, is_thing_noun,
+    Named, Naming, Origin, Own, ReadCall, Reading, Said, Sentence, Thing, TypedPlace, TypedSum, Words,
+    is_thing_noun,
 };

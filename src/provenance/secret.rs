@@ -9,6 +9,8 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use super::text::{cut, head};
+
 /// A secret-shaped value in a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Secret {
@@ -40,19 +42,53 @@ const SHAPES: [(&str, &str); 9] = [
     ),
 ];
 
+/// The same shapes for text put together of pieces: nothing says where a value ends when the next piece
+/// goes on with letters.
+static OPEN_PATTERNS: LazyLock<Vec<(&'static str, Regex)>> = LazyLock::new(|| {
+    let open = |pattern: &'static str| pattern.strip_suffix(r"\b").unwrap_or(pattern);
+    SHAPES.iter().filter_map(|(shape, pattern)| Some((*shape, Regex::new(open(pattern)).ok()?))).collect()
+});
+
+/// The shapes that begin at a word border, at the very beginning of a text.
+static FIRST_PATTERNS: LazyLock<Vec<(&'static str, Regex)>> = LazyLock::new(|| {
+    let first = |pattern: &'static str| {
+        let rest = pattern.strip_prefix(r"\b")?;
+        Regex::new(&format!("^(?:{})", rest.strip_suffix(r"\b").unwrap_or(rest))).ok()
+    };
+    SHAPES.iter().filter_map(|(shape, pattern)| Some((*shape, first(pattern)?))).collect()
+});
+
+/// Longest start of a value that is looked at to tell its shape, in bytes.
+const START: usize = 256;
+
 static PATTERNS: LazyLock<Vec<(&'static str, Regex)>> = LazyLock::new(|| {
     SHAPES.iter().filter_map(|(shape, pattern)| Some((*shape, Regex::new(pattern).ok()?))).collect()
 });
 
 /// Bytes that every secret has at least: shorter texts are not looked at.
-const SHORTEST: usize = 12;
+pub(super) const SHORTEST: usize = 12;
 
 /// All secret-shaped values of a text, in order, without overlaps.
 pub fn secrets(text: &str) -> Vec<Secret> {
-    if text.len() < SHORTEST {
-        return Vec::new();
+    if text.len() < SHORTEST { Vec::new() } else { apart(matches(text, &PATTERNS)) }
+}
+
+/// All secret-shaped values of a text that was put together of pieces, which begin at `starts`.
+pub(super) fn secrets_across(text: &str, starts: impl Iterator<Item = usize>) -> Vec<Secret> {
+    let mut found = matches(text, &OPEN_PATTERNS);
+    for start in starts {
+        let window = head(cut(text, start..text.len()), START);
+        let first = FIRST_PATTERNS.iter().find_map(|(shape, pattern)| {
+            let range = pattern.find(window)?.range();
+            Some(Secret { shape, range: (start, start + range.end) })
+        });
+        found.extend(first);
     }
-    let mut found: Vec<Secret> = PATTERNS
+    apart(found)
+}
+
+fn matches(text: &str, patterns: &[(&'static str, Regex)]) -> Vec<Secret> {
+    patterns
         .iter()
         .flat_map(|(shape, pattern)| {
             pattern.captures_iter(text).filter_map(|captures| {
@@ -61,7 +97,10 @@ pub fn secrets(text: &str) -> Vec<Secret> {
                     .then(|| Secret { shape, range: (group.start(), group.end()) })
             })
         })
-        .collect();
+        .collect()
+}
+
+fn apart(mut found: Vec<Secret>) -> Vec<Secret> {
     found.sort_by_key(|secret| (secret.range.0, std::cmp::Reverse(secret.range.1)));
     let mut end = 0;
     found.retain(|secret| {
@@ -159,7 +198,19 @@ mod tests {
     }
 
     #[test]
+    fn a_value_in_pieces_has_its_shape() {
+        for pieces in [["see", "xoxb-1234", "56789012-abc"], ["see", "AKIAIOSF", "ODNN7EXAMPLEnext"]] {
+            let starts = [0, pieces[0].len(), pieces[0].len() + pieces[1].len()];
+            let found = secrets_across(&pieces.concat(), starts.into_iter());
+            assert_eq!(found.iter().map(|secret| secret.range.0).collect::<Vec<_>>(), [3], "{pieces:?}");
+        }
+        assert!(secrets_across("taskSK-abc", [0, 4].into_iter()).is_empty());
+    }
+
+    #[test]
     fn every_pattern_compiles() {
         assert_eq!(PATTERNS.len(), SHAPES.len());
+        assert_eq!(OPEN_PATTERNS.len(), SHAPES.len());
+        assert_eq!(FIRST_PATTERNS.len(), SHAPES.iter().filter(|(_, it)| it.starts_with(r"\b")).count());
     }
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use actix::prelude::*;
 use serde_json::Value;
+use tokio::sync::Mutex;
 
 use crate::actors::approval::{Hold, Lookup};
 use crate::actors::audit::{AppendOutcome, AppendVerdict, OutcomeRecord, Sealing};
@@ -104,6 +105,8 @@ pub(super) struct Core {
     tickets: RefCell<BTreeMap<u64, Forwarded>>,
     next: Cell<u64>,
     links: RefCell<BTreeMap<(String, u64, String), BTreeSet<String>>>,
+    /// Whose turn it is to pay: a sum that is judged vouches for nobody else until it is noted as spent.
+    pub(super) paying: Arc<Mutex<()>>,
 }
 
 impl Core {
@@ -195,6 +198,7 @@ impl GateActor {
                 tickets: RefCell::default(),
                 next: Cell::new(0),
                 links: RefCell::default(),
+                paying: Arc::default(),
             }),
         }
     }

@@ -3,6 +3,7 @@
 
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::actors::approval::{Found, Lookup};
 use crate::actors::budget::Reserve;
@@ -16,6 +17,9 @@ use super::actor::Core;
 use super::call::Call;
 use super::paths;
 use super::tools::Known;
+
+/// How long a trace is waited for. It stands behind all that was shown before and is still to be indexed.
+const TRACE: Duration = Duration::from_secs(10);
 
 /// The facts, and the inquiry that they answer.
 pub(super) struct Gathered {
@@ -44,7 +48,9 @@ pub(super) async fn gather(core: &Rc<Core>, call: &Call, known: &Known, budget: 
         None => None,
         Some(query) => {
             let trace = TraceCall { query: query.clone(), arguments: Arc::clone(&call.arguments) };
-            let answer = core.shared.trace.send(trace).await.ok().and_then(Result::ok);
+            // FAIL CLOSED: an index that takes this long has told nothing.
+            let answer = tokio::time::timeout(TRACE, core.shared.trace.send(trace)).await;
+            let answer = answer.ok().and_then(Result::ok).and_then(Result::ok);
             if answer.is_none() {
                 unavailable = Some("taint");
             }

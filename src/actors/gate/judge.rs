@@ -6,6 +6,8 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
+use tokio::sync::OwnedMutexGuard;
+
 use crate::actors::approval::{Hold, HoldAnswer};
 use crate::actors::audit::{AppendVerdict, Flush, Sealing, VerdictRecord};
 use crate::actors::messages::{JudgeCall, Judgement};
@@ -13,8 +15,9 @@ use crate::actors::taint::NoteSent;
 use crate::clock;
 use crate::mcp::Method;
 use crate::policy::{
-    AskedAbout, BudgetState, Contract, Facts, Finding, Making, Offer, Outcome, PinState, Reason, Subject,
-    Unasked, Verdict, asked_about, decide, exact_digest, listing, question, refusal, vouched,
+    AskedAbout, BudgetState, Contract, Facts, Finding, Inquiry, Making, Offer, Outcome, PinState, Query,
+    Reason, Subject, Unasked, Verdict, asked_about, decide, exact_digest, listing, question, refusal,
+    vouched,
 };
 use crate::provenance::Vouched;
 
@@ -34,11 +37,20 @@ pub(super) struct Settled {
     facts: Option<Box<Facts>>,
     pub(super) grant: Option<String>,
     unasked: Option<Unasked>,
+    /// What was asked about a call that pays.
+    spends: Option<Box<Query>>,
+    /// Held until what is spent is noted.
+    turn: Option<OwnedMutexGuard<()>>,
 }
 
 impl Settled {
     fn plain(verdict: Verdict) -> Self {
-        Self { verdict, facts: None, grant: None, unasked: None }
+        Self { verdict, facts: None, grant: None, unasked: None, spends: None, turn: None }
+    }
+
+    fn of(verdict: Verdict, facts: Facts, inquiry: &Inquiry) -> Self {
+        let spends = inquiry.spends().cloned().map(Box::new);
+        Self { facts: Some(Box::new(facts)), spends, ..Self::plain(verdict) }
     }
 
     pub(super) fn is_allowed(&self) -> bool {
@@ -103,11 +115,15 @@ async fn denied_since(
 pub(super) async fn settle(core: &Rc<Core>, call: &Call, known: &Arc<Known>, head: Option<&str>) -> Settled {
     let budget = reserve(core, known, call).await;
     for _ in 0..LOOKS {
+        let pays = !known.policy.amounts(&call.arguments).is_empty();
+        let turn = if pays { Some(Arc::clone(&core.paying).lock_owned().await) } else { None };
         let Gathered { facts, inquiry } = gather(core, call, known, budget).await;
         let verdict = decide(&facts);
         if verdict.outcome != Outcome::Ask {
-            return Settled { verdict, facts: Some(Box::new(facts)), grant: None, unasked: None };
+            return Settled { turn, ..Settled::of(verdict, facts, &inquiry) };
         }
+        // Nobody waits for a person's answer to somebody else: what it allows needs no typed sum.
+        drop(turn);
         let upstream = call.msg.tool.upstream.as_ref();
         let AskedAbout { keys, offer } = asked_about(&verdict, facts.effect, upstream, &call.digest);
         let (tool, arguments) = (&call.msg.tool.name, &call.arguments);
@@ -155,7 +171,7 @@ pub(super) async fn settle(core: &Rc<Core>, call: &Call, known: &Arc<Known>, hea
                 if !is_answer && let Some(verdict) = denied_since(core, call, known, budget).await {
                     return Settled::plain(verdict);
                 }
-                return Settled { verdict, facts: Some(Box::new(facts)), grant: Some(grant), unasked: None };
+                return Settled { grant: Some(grant), ..Settled::of(verdict, facts, &inquiry) };
             }
             HoldAnswer::Again => continue,
             HoldAnswer::Refused | HoldAnswer::Gone => Unasked::Refused,
@@ -163,7 +179,7 @@ pub(super) async fn settle(core: &Rc<Core>, call: &Call, known: &Arc<Known>, hea
             HoldAnswer::NoHuman(id) => Unasked::NoHuman(id),
             HoldAnswer::Tired(id) => Unasked::Tired(id),
         };
-        return Settled { verdict, facts: Some(Box::new(facts)), grant: None, unasked: Some(unasked) };
+        return Settled { unasked: Some(unasked), ..Settled::of(verdict, facts, &inquiry) };
     }
     let verdict =
         Verdict::new(Outcome::Deny, Contract::SinkGate, vec![Finding::deny(Reason::Unavailable("approval"))]);
@@ -210,9 +226,10 @@ async fn conclude(core: &Rc<Core>, call: &Call, known: Option<&Arc<Known>>, sett
         return unavailable("audit");
     }
     let (Some(known), Some(facts)) = (known, settled.facts) else { return unavailable("gate") };
-    if !note_sent(core, call, &facts, settled.grant.is_some()) {
+    if !note_sent(core, call, &facts, settled.grant.is_some(), settled.spends) {
         return unavailable("taint");
     }
+    drop(settled.turn);
     core.count_links(&facts);
     let ticket = core.forwarded(Forwarded {
         arguments: Arc::clone(&call.arguments),
@@ -228,13 +245,14 @@ async fn conclude(core: &Rc<Core>, call: &Call, known: Option<&Arc<Known>>, sett
 ///
 /// ORDER: it need not be waited for, because the result of the call and every later question stand behind
 /// it in the same mailbox.
-fn note_sent(core: &Core, call: &Call, facts: &Facts, granted: bool) -> bool {
+fn note_sent(core: &Core, call: &Call, facts: &Facts, granted: bool, spends: Option<Box<Query>>) -> bool {
     let sent = NoteSent {
         upstream: Arc::clone(&call.msg.tool.upstream),
         tool: Arc::clone(&call.msg.tool.name),
         call: call.msg.call.0,
         arguments: Arc::clone(&call.arguments),
         vouched: vouched(facts, &call.arguments, granted),
+        spends,
     };
     core.shared.sent.try_send(sent).is_ok()
 }

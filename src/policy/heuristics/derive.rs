@@ -138,7 +138,8 @@ pub fn effect_of_words(name: &str) -> Option<Effect> {
 fn language(name: &[&str], description: &str) -> Language {
     let languages = ["sql", "cypher", "graphql", "sparql", "insert", "kusto", "gremlin"];
     let named = name.iter().any(|it| languages.contains(it) || it.contains("sql") || *it == "database")
-        || name.contains(&"query") && name.iter().any(|it| among(it, "write execute run update raw"));
+        || name.contains(&"query")
+            && name.iter().any(|it| among(it, "write execute run update raw read select"));
     let said = description
         .split(|it: char| !it.is_alphanumeric())
         .any(|it| languages.contains(&it) || it.contains("sql") || it == "mutation");

@@ -13,6 +13,17 @@ pub(super) struct Amount {
     pub(super) value: String,
     /// ISO 4217 code, upper case; `None` when no currency stood at it.
     pub(super) currency: Option<String>,
+    /// Where it begins in the stretch.
+    pub(super) at: usize,
+}
+
+impl Amount {
+    /// Whether it is the sum of a call: decimal text, and a currency as an upper-case code where one is named.
+    pub(super) fn is(&self, value: &str, currency: Option<&str>) -> bool {
+        // A currency must agree where both sides name one.
+        let agrees = |typed: &str| currency.is_none_or(|wanted| typed == wanted);
+        self.value == value && self.currency.as_deref().is_none_or(agrees)
+    }
 }
 
 /// Words after which a bare number is a sum.
@@ -126,7 +137,7 @@ pub(super) fn amounts(text: &str) -> Vec<Amount> {
             continue;
         }
         if currency.is_some() || (!unit && (cents || spoken)) {
-            found.push(Amount { value, currency });
+            found.push(Amount { value, currency, at: token.range.start });
         }
     }
     found

@@ -5,11 +5,12 @@
 //! was typed, `same` says when a stretch of text *is* a destination (STRICT, whole tokens; a command
 //! by `whole` only as all of what was typed),
 //! `sentence` cuts the text into the sentences in which the policy looks for verbs, `amounts` finds
-//! sums of money and `pointed` says whether a read was of one thing that the user named.
+//! sums of money, `payees` whom they are for, and `pointed` says whether a read was of one thing that the user named.
 
 mod amounts;
 mod blocks;
 mod nouns;
+mod payees;
 mod pointed;
 mod same;
 mod sentence;
@@ -22,4 +23,4 @@ pub use nouns::{Thing, is_noun as is_thing_noun};
 pub use pointed::ReadCall;
 pub use same::{Naming, Reading};
 pub use sentence::{Own, Sentence};
-pub use store::{Named, Said, TypedPlace, Words};
+pub use store::{Named, Said, TypedPlace, TypedSum, Words};

@@ -53,6 +53,7 @@ pub(super) fn sentences(text: &str, range: &Range<usize>) -> Vec<Sentence> {
             blank(&mut plain, &(token.range.start..end));
         }
     }
+    own.extend(spaced_accounts(part));
     own.extend(things(part));
     for quoted in quotes(part) {
         let goes =
@@ -99,6 +100,24 @@ fn is_address(token: &str) -> bool {
             .is_some_and(|rest| letters(rest) && !rest.chars().all(|c| c.is_ascii_digit()))
         || token.strip_prefix('+').is_some_and(|rest| rest.chars().filter(char::is_ascii_digit).count() >= 6)
         || iban
+}
+
+/// Account numbers that are written in groups: `DE02 1203 0000 …`.
+fn spaced_accounts(text: &str) -> Vec<(usize, Own)> {
+    let all: Vec<_> = tokens::tokens(text, Cut::Fine).collect();
+    let group = |text: &str| text.len() == 4 && text.bytes().all(|b| b.is_ascii_alphanumeric());
+    let head = |text: &str| {
+        let (country, check) = text.as_bytes().split_at_checked(2).unwrap_or_default();
+        group(text) && country.iter().all(u8::is_ascii_uppercase) && check.iter().all(u8::is_ascii_digit)
+    };
+    all.windows(3)
+        .filter_map(|three| match three {
+            [first, rest @ ..] if head(first.text) && rest.iter().all(|token| group(token.text)) => {
+                Some((first.range.start, Own::Address))
+            }
+            _ => None,
+        })
+        .collect()
 }
 
 /// Things that a sentence names, by their looks: files, paths, repositories, identifiers, numbers with

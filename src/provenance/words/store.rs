@@ -10,6 +10,7 @@ use std::ops::Range;
 use super::super::Destination;
 use super::amounts::{self, Amount};
 use super::blocks::{self, Origin};
+use super::payees::Typed;
 use super::same::{self, Naming, Reading};
 use super::sentence::{self, Sentence};
 
@@ -59,6 +60,17 @@ pub struct TypedPlace {
     pub naming: Naming,
 }
 
+/// A place where a sum was typed that may be paid to the payees that were asked about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TypedSum {
+    /// The number of the prompt, from 1.
+    pub prompt: usize,
+    /// Where the sum begins in that prompt, in bytes.
+    pub at: usize,
+    /// For each payee, whether the prompt names it.
+    pub named: Vec<bool>,
+}
+
 /// What the user said in a session.
 #[derive(Debug, Default, Clone)]
 pub struct Words {
@@ -97,7 +109,10 @@ impl Words {
         let sentences = typed.iter().flat_map(|range| sentence::sentences(&text, range)).collect();
         let amounts = typed
             .iter()
-            .flat_map(|range| amounts::amounts(text.get(range.clone()).unwrap_or_default()))
+            .flat_map(|range| {
+                let found = amounts::amounts(text.get(range.clone()).unwrap_or_default());
+                found.into_iter().map(|amount| Amount { at: range.start + amount.at, ..amount })
+            })
             .collect();
         self.bytes += text.len();
         self.prompts.push_back(Prompt { text, typed, sentences, amounts });
@@ -163,18 +178,34 @@ impl Words {
         self.gone + 1
     }
 
-    /// Whether this sum was typed. `value` is decimal text (`950`, `4180.0`); a currency, as a code or
+    /// The places where this sum was typed for these payees, oldest first: where all of them are named in the
+    /// places given, one list for each. `value` is decimal text (`950`, `4180.0`); a currency, as a code or
     /// sign, must agree where both sides name one.
-    pub fn typed_amount(&self, value: &str, currency: Option<&str>) -> bool {
-        let Some(value) = amounts::decimal(value) else { return false };
+    pub fn sums(&self, value: &str, currency: Option<&str>, payees: &[Vec<TypedPlace>]) -> Vec<TypedSum> {
+        let Some(value) = amounts::decimal(value) else { return Vec::new() };
         let currency = currency.map(|text| amounts::currency(text).unwrap_or_else(|| text.to_uppercase()));
-        self.prompts.iter().flat_map(|prompt| &prompt.amounts).any(|amount| {
-            amount.value == value
-                && match (&amount.currency, &currency) {
-                    (Some(typed), Some(wanted)) => typed == wanted,
-                    _ => true,
+        let mut found = Vec::new();
+        for (number, prompt) in self.numbered() {
+            let sums: Vec<usize> = prompt.amounts.iter().map(|amount| amount.at).collect();
+            let here = payees.iter().map(|places| {
+                let here = places.iter().filter(|place| place.prompt == number);
+                here.map(|place| place.range.clone()).collect::<Vec<_>>()
+            });
+            let here: Vec<_> = here.collect();
+            let typed = Typed { sentences: &prompt.sentences, sums: &sums, payees: &here };
+            for amount in prompt.amounts.iter().filter(|amount| amount.is(&value, currency.as_deref())) {
+                if typed.is_for_all(amount.at) {
+                    let named = here.iter().map(|places| !places.is_empty()).collect();
+                    found.push(TypedSum { prompt: number, at: amount.at, named });
                 }
-        })
+            }
+        }
+        found
+    }
+
+    /// Bytes of what was said.
+    pub fn bytes(&self) -> usize {
+        self.bytes
     }
 
     /// The typed stretches, oldest first.
@@ -239,10 +270,38 @@ mod tests {
     fn amounts_agree_in_value_and_currency() {
         let mut words = Words::new();
         words.prompt("Pay the rent of 950 EUR to DE02120300000000202051.", Origin::Typed, &|_| false);
-        assert!(words.typed_amount("950", None));
-        assert!(words.typed_amount("950.00", Some("€")));
-        assert!(!words.typed_amount("950", Some("USD")));
-        assert!(!words.typed_amount("9500", None));
+        let payee = words.named(&destination(Kind::Account, "DE02120300000000202051"), Reading::Value).places;
+        let is_typed =
+            |value, currency| !words.sums(value, currency, std::slice::from_ref(&payee)).is_empty();
+        assert!(is_typed("950", None));
+        assert!(is_typed("950.00", Some("€")));
+        assert!(!is_typed("950", Some("USD")));
+        assert!(!is_typed("9500", None));
+    }
+
+    #[test]
+    fn a_sum_belongs_to_the_payee_of_its_clause() {
+        let (rent, club) = ("DE02120300000000202051", "GB33BUKB20201555555555");
+        for (text, to_rent, to_club) in [
+            ("Pay 950 EUR to {rent} and 20 EUR to {club}.", "950", "20"),
+            ("Pay {rent} 950 EUR, and {club} 20 EUR.", "950", "20"),
+            ("Pay {rent} 950 EUR. Then send 20 EUR to {club}.", "950", "20"),
+            ("Send 950 EUR, the rent, to {rent}.\nSend 20 EUR to {club}", "950", "20"),
+            ("Pay the rent of 950 EUR. The account is {rent}.", "950", "-"),
+            ("Pay 950 EUR to {rent}. 20 EUR are for {club}.", "950", "20"),
+            ("Pay 950 and 20 EUR to {rent} and {club}.", "20", "-"),
+        ] {
+            let text = text.replace("{rent}", rent).replace("{club}", club);
+            let mut words = Words::new();
+            words.prompt(&text, Origin::Typed, &|_| false);
+            for (payee, expected) in [(rent, to_rent), (club, to_club)] {
+                let places = words.named(&destination(Kind::Account, payee), Reading::Value).places;
+                for sum in ["950", "20"] {
+                    let sums = words.sums(sum, None, std::slice::from_ref(&places));
+                    assert_eq!(!sums.is_empty(), sum == expected, "{text} {payee} {sum}");
+                }
+            }
+        }
     }
 
     #[test]
