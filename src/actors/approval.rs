@@ -13,7 +13,7 @@ use serde_json::json;
 use tokio::sync::oneshot;
 
 use crate::clock;
-use crate::policy::{Effect, GrantKey, LastingGrant, Ledger, Offer, Question};
+use crate::policy::{Effect, GrantKey, LastingGrant, Ledger, ListYes, Offer, Question};
 use crate::transport::{Answered, Choice, HeldCall};
 
 use super::grants_file::GrantsFile;
@@ -27,6 +27,8 @@ const LONG: Duration = Duration::from_secs(600);
 const IN_A_ROW: u32 = 5;
 /// How long that lasts, unless the user types again.
 const REST: Duration = Duration::from_secs(600);
+/// How long a yes to a list lasts, in milliseconds.
+const LISTED: u64 = 600_000;
 /// How long a question waits for others that may share it, and how long at most while more come.
 const PAUSE: Duration = Duration::from_millis(30);
 const LONGEST_PAUSE: Duration = Duration::from_millis(300);
@@ -177,6 +179,8 @@ pub struct ApprovalActor {
     launches: BTreeMap<String, String>,
     /// How long the first of several calls waits for the next before its question opens.
     pause: Duration,
+    /// When this actor first looked at the clock.
+    began: Option<std::time::Instant>,
     /// Holds so far, and when the first of those that wait for each other came.
     came: u64,
     first_came: Option<std::time::Instant>,
@@ -210,6 +214,20 @@ impl ApprovalActor {
         let now = clock::unix_millis();
         let found = self.lasting.as_mut()?.lasting().granted(effect, key, now, &self.launches);
         found.map(|id| format!("lasting {id}"))
+    }
+
+    /// Milliseconds on this actor's clock.
+    fn now(&mut self) -> u64 {
+        let now = clock::instant();
+        let since = now.saturating_duration_since(*self.began.get_or_insert(now));
+        u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+    }
+
+    /// Remembers a refusal. It ends the yes to a list that the call belongs to.
+    fn refuse(&mut self, held: (u64, Effect), keys: &[GrantKey], list: (Option<&str>, Option<&str>)) {
+        let (session, effect) = held;
+        self.ledger.refuse(session, effect, keys, self.prompts);
+        self.ledger.refuse_lists(session, list.0, list.1);
     }
 
     /// A yes came from a person: they are there.
@@ -249,8 +267,8 @@ impl Handler<UserIsThere> for ApprovalActor {
 
     fn handle(&mut self, _: UserIsThere, _: &mut Self::Context) {
         self.prompts += 1;
-        self.in_a_row = 0;
-        self.resting_since = None;
+        self.ledger.end_lists();
+        self.rest_is_over();
     }
 }
 
@@ -258,9 +276,9 @@ impl Handler<Hold> for ApprovalActor {
     type Result = ResponseFuture<HoldAnswer>;
 
     fn handle(&mut self, hold: Hold, ctx: &mut Self::Context) -> Self::Result {
-        let exact = hold.exact.as_deref();
+        let (exact, now) = (hold.exact.as_deref(), self.now());
         let kept = self.ledger.take_once(hold.session, &hold.digest);
-        let kept = kept.or_else(|| self.ledger.take_once(hold.session, exact?));
+        let kept = kept.or_else(|| self.ledger.take_listed(hold.session, exact?, now));
         if let Some(grant) = kept {
             return Box::pin(async { HoldAnswer::Allowed(grant) });
         }
@@ -287,6 +305,7 @@ impl Handler<LateAnswer> for ApprovalActor {
         if matches!(msg.answer, Answer::TimedOut | Answer::Gone) {
             return;
         }
+        let until = self.now().saturating_add(LISTED);
         // What is not held any more was answered elsewhere or is over.
         for held in self.holds.take_asked(msg.question, clock::instant()) {
             match Decision::of(&msg.answer, held.offer) {
@@ -296,14 +315,24 @@ impl Handler<LateAnswer> for ApprovalActor {
                     self.rest_is_over();
                 }
                 Decision::Listed => {
-                    self.ledger.keep_all(held.session, &held.listed, "list, late answer");
+                    self.ledger.keep_list(ListYes {
+                        session: held.session,
+                        group: held.group,
+                        calls: held.listed.clone(),
+                        left: held.listed,
+                        by: "list, late answer".to_owned(),
+                        until,
+                    });
                     self.rest_is_over();
                 }
                 Decision::Once => {
                     self.ledger.keep_once(held.session, &held.digest, "late answer");
                     self.rest_is_over();
                 }
-                _ => self.ledger.refuse(held.session, held.effect, &held.keys, self.prompts),
+                _ => {
+                    let list = (held.group.as_deref(), held.exact.as_deref());
+                    self.refuse((held.session, held.effect), &held.keys, list);
+                }
             }
         }
     }
@@ -374,7 +403,9 @@ impl Handler<AnswerHeld> for ApprovalActor {
                 self.ledger.grant(session, effect, keys);
             }
             Choice::Lasting(_) => self.ledger.forget_refusals(session, effect, keys),
-            Choice::No => self.ledger.refuse(session, effect, keys, self.prompts),
+            Choice::No => {
+                self.refuse((session, effect), keys, (held.group.as_deref(), held.exact.as_deref()));
+            }
         }
         self.rest_is_over();
         MessageResult(Answered::Taken)
@@ -482,15 +513,21 @@ impl ApprovalActor {
     fn answered(&mut self, question: u64, offer: Offer, answer: &Answer) {
         let decision = Decision::of(answer, offer);
         let open = std::mem::take(&mut self.open);
+        let until = self.now().saturating_add(LISTED);
         if decision == Decision::Listed
             && let Some(Waiting { hold, .. }) = open.first()
         {
             // The calls that are answered here have their yes; the rest of the list keeps it.
             let answered =
                 |digest: &&String| open.iter().any(|waiting| waiting.hold.exact.as_ref() == Some(digest));
-            let rest: BTreeSet<String> =
-                hold.listed.iter().filter(|digest| !answered(digest)).cloned().collect();
-            self.ledger.keep_all(hold.session, &rest, &format!("list, question {question}"));
+            self.ledger.keep_list(ListYes {
+                session: hold.session,
+                group: hold.group.clone(),
+                calls: hold.listed.clone(),
+                left: hold.listed.iter().filter(|digest| !answered(digest)).cloned().collect(),
+                by: format!("list, question {question}"),
+                until,
+            });
         }
         match decision {
             Decision::Once | Decision::Session | Decision::Listed => self.in_a_row = 0,
@@ -500,7 +537,6 @@ impl ApprovalActor {
         if self.in_a_row >= IN_A_ROW {
             self.resting_since = Some(clock::instant());
         }
-        let prompts = self.prompts;
         for (at, Waiting { hold, reply }) in open.into_iter().enumerate() {
             let answer = match decision {
                 Decision::Once => HoldAnswer::Allowed("once".to_owned()),
@@ -509,11 +545,12 @@ impl ApprovalActor {
                     HoldAnswer::Allowed(self.ledger.grant(hold.session, hold.effect, &hold.keys))
                 }
                 Decision::Refused => {
-                    self.ledger.refuse(hold.session, hold.effect, &hold.keys, prompts);
+                    let list = (hold.group.as_deref(), hold.exact.as_deref());
+                    self.refuse((hold.session, hold.effect), &hold.keys, list);
                     HoldAnswer::Refused
                 }
                 Decision::Unanswered => {
-                    let id = self.holds.keep(&hold, Some(question), clock::instant());
+                    let id = self.holds.keep(&hold, Some((question, offer)), clock::instant());
                     HoldAnswer::Unanswered(id)
                 }
                 // Only the first hold's call is gone; the others may ask for themselves.

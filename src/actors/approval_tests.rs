@@ -209,6 +209,51 @@ async fn a_list_is_offered_only_where_all_that_share_the_question_stand_in_it() 
 }
 
 #[actix::test]
+async fn a_yes_to_a_list_ends_when_the_user_types_and_at_a_refusal_in_it() {
+    let is_allowed = |answer: &HoldAnswer| matches!(answer, HoldAnswer::Allowed(_));
+    let yes = || vec![decision("allow_listed"), Answer::Decline, Answer::Decline];
+    let actor = ApprovalActor::default().start();
+    let (asker, asked) = human(yes());
+    assert!(is_allowed(&actor.send(of_list(&asker, 0, 3)).await.unwrap()));
+    assert!(is_allowed(&actor.send(of_list(&asker, 1, 3)).await.unwrap()));
+    actor.send(UserIsThere).await.unwrap();
+    assert_eq!(actor.send(of_list(&asker, 2, 3)).await.unwrap(), HoldAnswer::Refused);
+    assert_eq!(asked.borrow().len(), 2);
+
+    // Asked about for another reason, a call of the same record is no less of the list.
+    for refused in [|hold: Hold| hold, |hold: Hold| Hold { exact: None, listed: BTreeSet::new(), ..hold }] {
+        let actor = ApprovalActor::default().start();
+        let (asker, asked) = human(yes());
+        assert!(is_allowed(&actor.send(of_list(&asker, 0, 3)).await.unwrap()));
+        assert_eq!(actor.send(refused(of_list(&asker, 0, 3))).await.unwrap(), HoldAnswer::Refused);
+        assert_eq!(actor.send(of_list(&asker, 1, 3)).await.unwrap(), HoldAnswer::Refused);
+        assert_eq!(asked.borrow().len(), 3);
+    }
+}
+
+#[actix::test]
+async fn a_late_answer_is_read_with_what_its_question_offered() {
+    let state = tempfile::tempdir().unwrap();
+    let file = GrantsFile::of(state.path());
+    // This one waits for calls that may share a question.
+    let actor = ApprovalActor::new(file, std::collections::BTreeMap::new()).start();
+    let (asker, asked) = human(vec![Answer::TimedOut; 3]);
+    // The two are of different lists, so neither list is offered.
+    let both = (actor.send(of_list(&asker, 1, 3)), actor.send(of_list(&asker, 2, 4)));
+    let (one, two) = tokio::join!(both.0, both.1);
+    assert!(matches!((one.unwrap(), two.unwrap()), (HoldAnswer::Unanswered(_), HoldAnswer::Unanswered(_))));
+    assert_eq!(asked.borrow().len(), 1);
+    let question = asked.borrow()[0].question;
+    let offered = asked.borrow()[0].schema["properties"]["decision"]["enum"].clone();
+    assert_eq!(offered, json!(["allow_once", "deny"]));
+    actor.send(LateAnswer { question, answer: decision("allow_listed") }).await.unwrap();
+    for n in [1, 3] {
+        let next = actor.send(of_list(&asker, n, 4)).await.unwrap();
+        assert!(!matches!(next, HoldAnswer::Allowed(_)), "{n}: a choice that was not offered");
+    }
+}
+
+#[actix::test]
 async fn a_late_yes_to_a_list_covers_the_next_tries() {
     let actor = ApprovalActor::default().start();
     let (asker, asked) = human(vec![Answer::TimedOut]);

@@ -27,6 +27,7 @@ pub(super) struct Held {
     pub(super) effect: Effect,
     pub(super) keys: Vec<GrantKey>,
     pub(super) offer: Offer,
+    pub(super) exact: Option<String>,
     pub(super) listed: BTreeSet<String>,
     pub(super) client: Arc<str>,
     pub(super) upstream: Arc<str>,
@@ -34,8 +35,17 @@ pub(super) struct Held {
     pub(super) question: String,
     pub(super) group: Option<String>,
     since: Instant,
-    /// The question in the client that may still be answered there.
-    asked: Option<u64>,
+    asked: Option<AskedThere>,
+}
+
+/// The question in the client that may still be answered there, and what it was about: the same call may
+/// be about more by the time it is held again.
+#[derive(Debug, Clone)]
+struct AskedThere {
+    question: u64,
+    offer: Offer,
+    keys: Vec<GrantKey>,
+    listed: BTreeSet<String>,
 }
 
 impl Held {
@@ -56,8 +66,9 @@ pub(super) struct Holds {
 
 impl Holds {
     /// Holds a call and returns its id. An equal call that is held already is held anew under its id.
-    /// `None` when there is no id to be had: then the call is simply refused.
-    pub(super) fn keep(&mut self, hold: &Hold, asked: Option<u64>, now: Instant) -> Option<String> {
+    /// `None` when there is no id to be had: then the call is simply refused. `asked`: the question in the
+    /// client, and what it offered.
+    pub(super) fn keep(&mut self, hold: &Hold, asked: Option<(u64, Offer)>, now: Instant) -> Option<String> {
         self.end(now);
         // A terminal accepts new words with `check --accept`, which shows all that changed.
         if hold.offer == Offer::Words {
@@ -65,7 +76,13 @@ impl Holds {
         }
         let equal = |held: &Held| held.session == hold.session && held.digest == hold.digest;
         let old = self.held.iter().position(equal).and_then(|at| self.held.remove(at));
-        let asked = asked.or(old.as_ref().and_then(|old| old.asked));
+        let asked = asked.map(|(question, offer)| AskedThere {
+            question,
+            offer,
+            keys: hold.keys.clone(),
+            listed: hold.listed.clone(),
+        });
+        let asked = asked.or_else(|| old.as_ref().and_then(|old| old.asked.clone()));
         let id = match old {
             Some(old) => old.id,
             None => short_id().filter(|id| self.held.iter().all(|held| held.id != *id))?,
@@ -77,6 +94,7 @@ impl Holds {
             effect: hold.effect,
             keys: hold.keys.clone(),
             offer: hold.offer,
+            exact: hold.exact.clone(),
             listed: hold.listed.clone(),
             client: Arc::clone(&hold.client),
             upstream: Arc::clone(&hold.upstream),
@@ -110,13 +128,19 @@ impl Holds {
         self.held.remove(at)
     }
 
-    /// Takes the calls that shared a question in the client.
+    /// Takes the calls that shared a question in the client, each as it was asked about there.
     pub(super) fn take_asked(&mut self, question: u64, now: Instant) -> Vec<Held> {
         self.end(now);
-        let (taken, rest) = self.held.drain(..).partition(|held| held.asked == Some(question));
-        self.held = rest;
-        let taken: VecDeque<Held> = taken;
-        taken.into()
+        let mut taken = Vec::new();
+        for held in std::mem::take(&mut self.held) {
+            match held.asked.clone().filter(|asked| asked.question == question) {
+                Some(AskedThere { offer, keys, listed, .. }) => {
+                    taken.push(Held { offer, keys, listed, asked: None, ..held });
+                }
+                None => self.held.push_back(held),
+            }
+        }
+        taken
     }
 
     fn end(&mut self, now: Instant) {
@@ -164,12 +188,26 @@ mod tests {
         let mut holds = Holds::default();
         let start = crate::clock::instant();
         let at = |seconds| start + Duration::from_secs(seconds);
-        let id = holds.keep(&hold(1), Some(7), at(0)).expect("an id");
+        let id = holds.keep(&hold(1), Some((7, Offer::Once)), at(0)).expect("an id");
         assert_eq!(holds.keep(&hold(1), None, at(500)), Some(id.clone()));
         assert!(holds.get(&id, at(1_099)).is_some());
         assert_eq!(holds.get(&id, at(1_099)).map(|held| held.left(at(1_099)).as_secs()), Some(1));
         assert!(holds.get(&id, at(1_100)).is_none());
         assert!(holds.take_asked(7, at(1_100)).is_empty());
+    }
+
+    #[test]
+    fn an_answer_in_the_client_is_about_what_was_asked_there() {
+        let mut holds = Holds::default();
+        let now = crate::clock::instant();
+        holds.keep(&hold(1), Some((7, Offer::Once)), now).expect("an id");
+        let more = Hold { offer: Offer::Listed, listed: BTreeSet::from(["x".to_owned()]), ..hold(1) };
+        holds.keep(&more, None, now).expect("an id");
+        let taken = holds.take_asked(7, now);
+        assert_eq!(
+            taken.iter().map(|held| (held.offer, held.listed.len())).collect::<Vec<_>>(),
+            [(Offer::Once, 0)]
+        );
     }
 
     #[test]

@@ -88,11 +88,15 @@ fn sink_gate(facts: &Facts) -> Vec<Finding> {
 }
 
 fn destinations(facts: &Facts) -> Vec<Finding> {
+    let mut in_doubt = false;
     let mut findings: Vec<Finding> = facts
         .destinations
         .iter()
         .map(|destination| {
             let judged = judge(destination, facts.effect, &facts.cells);
+            // What the user declared is theirs, whoever stands behind it.
+            let declared = matches!(judged.provenance, Provenance::Allowlisted | Provenance::OwnData);
+            in_doubt |= destination.hidden && !declared;
             Finding {
                 outcome: judged.outcome,
                 reason: Reason::Destination {
@@ -107,7 +111,7 @@ fn destinations(facts: &Facts) -> Vec<Finding> {
         .destinations
         .iter()
         .any(|d| d.destination.reason != crate::provenance::DestinationReason::Embedded);
-    if facts.truncated {
+    if facts.truncated || in_doubt {
         findings.push(Finding { outcome: Outcome::Ask, reason: Reason::TooManyDestinations });
     }
     if !any_declared && facts.effect.is_sink() {

@@ -50,6 +50,7 @@ fn destination(places: Vec<Place>) -> DestinationFacts {
         handle: None,
         via: Via::Argument,
         siblings: None,
+        hidden: false,
     }
 }
 
@@ -308,5 +309,18 @@ mod properties {
             facts.pin = PinState::NoPolicy("broken".into());
             prop_assert_eq!(decide(&facts).outcome, Outcome::Deny);
         }
+    }
+}
+
+#[test]
+fn only_what_nobody_declared_is_doubted_for_who_may_stand_behind_it() {
+    let hidden = |facts: DestinationFacts| DestinationFacts { hidden: true, ..facts };
+    for (target, expected) in [
+        (DestinationFacts { allowlisted: Some("@corp".into()), ..destination(vec![]) }, Outcome::Allow),
+        (destination(vec![place(PlaceKind::OwnData)]), Outcome::Allow),
+        (DestinationFacts { granted: Some("g1".into()), ..destination(vec![]) }, Outcome::Ask),
+    ] {
+        assert_eq!(decide(&facts(Effect::Send, vec![target.clone()])).outcome, Outcome::Allow);
+        assert_eq!(decide(&facts(Effect::Send, vec![hidden(target)])).outcome, expected);
     }
 }

@@ -113,6 +113,9 @@ pub struct DestinationFacts {
     /// The list that it was read in, for a target: what one question may be about together.
     #[serde(skip)]
     pub siblings: Option<Siblings>,
+    /// Whether somebody may stand behind it who is not known.
+    #[serde(skip)]
+    pub hidden: bool,
 }
 
 /// A constraint that this call does not pass.

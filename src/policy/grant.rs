@@ -138,18 +138,38 @@ pub fn asked_about(verdict: &Verdict, effect: Effect, upstream: &str, digest: &s
     AskedAbout { keys, offer }
 }
 
+/// A yes to the calls of one list, each once.
+#[derive(Debug, Clone)]
+pub struct ListYes {
+    /// The session that answered.
+    pub session: u64,
+    /// What groups the calls that are asked about together: the same tool and the same record.
+    pub group: Option<String>,
+    /// The exact digests of all calls of the list.
+    pub calls: BTreeSet<String>,
+    /// Those that may still be made.
+    pub left: BTreeSet<String>,
+    /// Says for the audit log how the yes came.
+    pub by: String,
+    /// When it ends, in milliseconds on the clock of whoever keeps it.
+    pub until: u64,
+}
+
 /// The grants and refusals of the sessions of this process.
 #[derive(Debug, Default)]
 pub struct Ledger {
     granted: BTreeMap<(u64, Effect, GrantKey), String>,
     refused: BTreeMap<(u64, Effect, GrantKey), u64>,
     once: BTreeMap<(u64, String), String>,
+    lists: Vec<ListYes>,
     next: u64,
 }
 
 /// The most grants, refusals or waiting single answers that are kept; more are not, so that a flood
 /// of questions cannot grow memory. What is not kept is asked again.
 const KEPT: usize = 16_384;
+/// The most lists, likewise.
+const LISTS: usize = 512;
 
 impl Ledger {
     /// Grants `keys` for the rest of the session and returns the grant's id.
@@ -174,11 +194,36 @@ impl Ledger {
         }
     }
 
-    /// Keeps a yes to each of several calls, by their exact digests.
-    pub fn keep_all(&mut self, session: u64, digests: &BTreeSet<String>, by: &str) {
-        for digest in digests {
-            self.keep_once(session, digest, by);
+    /// Keeps a yes to a list. It takes the place of an earlier one to the same calls.
+    pub fn keep_list(&mut self, yes: ListYes) {
+        for other in self.lists.iter_mut().filter(|other| other.session == yes.session) {
+            other.left.retain(|digest| !yes.calls.contains(digest));
         }
+        self.lists.retain(|other| !other.left.is_empty());
+        if self.lists.len() < LISTS {
+            self.lists.push(yes);
+        }
+    }
+
+    /// Takes a yes to a list for one call, by its exact digest. `now`: as [`ListYes::until`].
+    pub fn take_listed(&mut self, session: u64, digest: &str, now: u64) -> Option<String> {
+        self.lists.retain(|yes| now < yes.until);
+        let mut own = self.lists.iter_mut().filter(|yes| yes.session == session);
+        own.find_map(|yes| yes.left.remove(digest).then(|| yes.by.clone()))
+    }
+
+    /// Ends the yes to any list that a refused call belongs to: by its exact digest, or by its group.
+    pub fn refuse_lists(&mut self, session: u64, group: Option<&str>, digest: Option<&str>) {
+        self.lists.retain(|yes| {
+            let same_group = group.is_some() && group == yes.group.as_deref();
+            let is_in = same_group || digest.is_some_and(|digest| yes.calls.contains(digest));
+            yes.session != session || !is_in
+        });
+    }
+
+    /// Ends the yes to every list: the user has said something since.
+    pub fn end_lists(&mut self) {
+        self.lists.clear();
     }
 
     /// Takes a kept yes.
@@ -215,5 +260,64 @@ impl Ledger {
     /// How many prompts the user had typed when `key` was refused.
     pub fn refused(&self, session: u64, effect: Effect, key: &GrantKey) -> Option<u64> {
         self.refused.get(&(session, effect, key.clone())).copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    type Happens = fn(&mut Ledger);
+
+    #[test]
+    fn a_yes_to_a_list_ends() {
+        let set = |digests: &[&str]| digests.iter().map(|digest| (*digest).to_owned()).collect();
+        let yes = |session, until| ListYes {
+            session,
+            group: Some("delete/13".to_owned()),
+            calls: set(&["a", "b", "c"]),
+            left: set(&["b", "c"]),
+            by: "list, question 1".to_owned(),
+            until,
+        };
+        let rows: [(&str, Happens, u64, bool); 8] = [
+            ("nothing happens", |_| {}, 599_999, true),
+            ("ten minutes pass", |_| {}, 600_000, false),
+            ("the user types", Ledger::end_lists, 1, false),
+            ("one of it is refused", |ledger| ledger.refuse_lists(1, None, Some("a")), 1, false),
+            (
+                "a call of its record is refused",
+                |ledger| ledger.refuse_lists(1, Some("delete/13"), None),
+                1,
+                false,
+            ),
+            (
+                "another list is refused",
+                |ledger| ledger.refuse_lists(1, Some("delete/14"), Some("x")),
+                1,
+                true,
+            ),
+            (
+                "another session refuses",
+                |ledger| ledger.refuse_lists(2, Some("delete/13"), Some("a")),
+                1,
+                true,
+            ),
+            ("a call is refused that is in no group", |ledger| ledger.refuse_lists(1, None, None), 1, true),
+        ];
+        for (what, happens, now, is_left) in rows {
+            let mut ledger = Ledger::default();
+            ledger.keep_list(yes(1, 600_000));
+            happens(&mut ledger);
+            assert_eq!(ledger.take_listed(1, "a", now), None, "{what}: it was answered for");
+            assert_eq!(ledger.take_listed(1, "b", now).is_some(), is_left, "{what}");
+            assert_eq!(ledger.take_listed(1, "b", now), None, "{what}: once each");
+            assert_eq!(ledger.take_listed(2, "c", now), None, "{what}: in its session");
+        }
+        let mut ledger = Ledger::default();
+        ledger.keep_list(yes(1, 600_000));
+        ledger.keep_list(yes(1, 700_000));
+        assert!(ledger.take_listed(1, "b", 650_000).is_some());
+        assert_eq!(ledger.take_listed(1, "b", 1), None, "a second yes does not double the first");
     }
 }

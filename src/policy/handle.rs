@@ -4,6 +4,7 @@
 //! takes none away. The ids of one list are kept together, so that one question can be about all.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::rc::Rc;
 
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -11,8 +12,10 @@ use serde_json::{Map, Value};
 /// People told of one id, and names.
 const PEOPLE: usize = 16;
 const NAMES: usize = 3;
-/// Objects of one result that are looked at.
+/// Objects and lists of one result that are looked at, or wait for it.
 const OBJECTS: usize = 10_000;
+/// Ids taken from one record.
+const IDS: usize = 64;
 /// Characters of a name that are kept.
 const NAME: usize = 120;
 /// Ids of one list that are kept, lists of one call, and letters of the way to one.
@@ -62,15 +65,18 @@ pub struct Siblings {
     pub call: u64,
     /// How many there are.
     pub total: usize,
-    /// The first of them, at most 32, each with what it is called. Upstream text.
+    /// The first of them, at most 32, each with what its record in this list calls it. Upstream text.
     pub ids: Vec<(String, Option<String>)>,
+    /// Whether another record at that upstream calls one of them otherwise, or may.
+    pub in_doubt: bool,
 }
 
 /// A list of one result.
 #[derive(Debug, Default)]
 struct List {
     total: usize,
-    ids: Vec<String>,
+    /// Each with its name here: what other records call it is no name of this list.
+    ids: Vec<(String, Option<String>)>,
     /// All of them, while the result is read.
     seen: BTreeSet<String>,
 }
@@ -84,39 +90,54 @@ pub(super) struct Handles {
     lists: BTreeMap<u64, BTreeMap<String, List>>,
     bytes: usize,
     most: usize,
-    gone: bool,
+    /// The upstreams of which not all is known.
+    gone: BTreeSet<String>,
 }
 
 impl Handles {
     /// Nothing yet; at most `most` bytes are kept.
     pub(super) fn new(most: usize) -> Self {
         let (known, order, lists) = (BTreeMap::new(), VecDeque::new(), BTreeMap::new());
-        Self { known, order, lists, bytes: 0, most, gone: false }
+        Self { known, order, lists, bytes: 0, most, gone: BTreeSet::new() }
     }
 
-    /// Takes in the objects of a result.
-    pub(super) fn read(&mut self, upstream: &str, call: u64, structures: &[Value]) {
+    /// Takes in the objects of a result. `own`: the structure that the result itself is, if it is one;
+    /// `texts`: the structures of texts in it. A text is somebody's document, and makes no list.
+    pub(super) fn read(&mut self, upstream: &str, call: u64, own: &[Value], texts: &[Value]) {
         let mut lists: BTreeMap<String, List> = BTreeMap::new();
-        // One block an item is a list as well.
-        let root = if structures.len() > 1 { "#" } else { "$" };
-        let mut pending: Vec<(&Value, String)> =
-            structures.iter().rev().map(|structure| (structure, root.to_owned())).collect();
+        let (top, nowhere): (Rc<str>, Rc<str>) = ("$".into(), "".into());
+        // Each with the way to its holder, and the member that it is there.
+        let mut pending: Vec<(&Value, Rc<str>, Option<&str>)> = Vec::new();
+        pending.extend(texts.iter().rev().map(|text| (text, Rc::clone(&nowhere), None)));
+        pending.extend(own.iter().rev().map(|own| (own, Rc::clone(&top), None)));
+        let mut is_gone = false;
         for _ in 0..OBJECTS {
-            let Some((value, way)) = pending.pop() else { break };
-            match value {
+            let Some((value, holder, member)) = pending.pop() else { break };
+            let way =
+                member.map_or_else(|| Rc::clone(&holder), |member| step(&holder, &field(member)).into());
+            // Numbers and texts say nothing by themselves, and wait for nothing.
+            let room = OBJECTS.saturating_sub(pending.len());
+            let mut inner: Vec<(&Value, Rc<str>, Option<&str>)> = match value {
                 Value::Array(items) => {
-                    let way = step(&way, "[*]");
-                    pending.extend(items.iter().take(OBJECTS).rev().map(|item| (item, way.clone())));
+                    let way: Rc<str> = step(&way, "[*]").into();
+                    let nodes = items.iter().filter(|item| is_node(item)).take(room + 1);
+                    nodes.map(|item| (item, Rc::clone(&way), None)).collect()
                 }
                 Value::Object(members) => {
-                    self.object(upstream, members, &way, &mut lists);
-                    let inner = members.iter().filter(|(_, value)| value.is_object() || value.is_array());
-                    pending.extend(inner.map(|(key, value)| (value, step(&way, &field(key)))));
+                    is_gone |= !self.object(upstream, members, &way, &mut lists);
+                    self.make_room();
+                    let nodes = members.iter().filter(|(_, value)| is_node(value)).take(room + 1);
+                    nodes.map(|(key, value)| (value, Rc::clone(&way), Some(key.as_str()))).collect()
                 }
-                _ => {}
-            }
+                _ => continue,
+            };
+            is_gone |= inner.len() > room;
+            inner.truncate(room);
+            pending.extend(inner.into_iter().rev());
         }
-        self.gone |= !pending.is_empty();
+        if is_gone || !pending.is_empty() {
+            self.gone.insert(upstream.to_owned());
+        }
         lists.retain(|_, list| {
             list.total = std::mem::take(&mut list.seen).len();
             list.total > 1
@@ -129,29 +150,32 @@ impl Handles {
         self.make_room();
     }
 
+    /// Takes in one record. Says whether all of its ids were.
     fn object(
         &mut self,
         upstream: &str,
         members: &Map<String, Value>,
         way: &str,
         lists: &mut BTreeMap<String, List>,
-    ) {
+    ) -> bool {
         let ids = members.iter().filter(|(key, _)| is_id_key(key));
-        let ids: Vec<(&String, String)> =
-            ids.filter_map(|(key, value)| Some((key, scalar(value)?))).collect();
+        let mut ids: Vec<(&String, String)> =
+            ids.filter_map(|(key, value)| Some((key, scalar(value)?))).take(IDS + 1).collect();
+        let is_whole = ids.len() <= IDS;
+        ids.truncate(IDS);
         if ids.is_empty() {
-            return;
+            return is_whole;
         }
         let (people, cut) = people_of(members);
-        let handle = Handle { names: name_of(members).into_iter().collect(), people, cut };
+        let name = name_of(members);
+        let handle = Handle { names: name.iter().cloned().collect(), people, cut };
         for (key, id) in ids {
             let way = step(way, &field(key));
             // What is in no list has no siblings.
-            let is_list = way.contains("[*]") || way.starts_with('#');
-            if is_list && (lists.contains_key(&way) || lists.len() < LISTS) {
+            if way.contains("[*]") && (lists.contains_key(&way) || lists.len() < LISTS) {
                 let list = lists.entry(way).or_default();
                 if list.seen.insert(id.clone()) && list.ids.len() < LISTED {
-                    list.ids.push(id.clone());
+                    list.ids.push((id.clone(), name.clone()));
                 }
             }
             let key = (upstream.to_owned(), id);
@@ -165,6 +189,7 @@ impl Handles {
                 self.order.push_back(key);
             }
         }
+        is_whole
     }
 
     fn make_room(&mut self) {
@@ -175,7 +200,7 @@ impl Handles {
                 continue;
             }
             let Some(oldest) = self.order.pop_front() else { return };
-            self.gone = true;
+            self.gone.insert(oldest.0.clone());
             let bytes = self.known.remove(&oldest).map_or(0, |handle| handle.bytes());
             self.bytes -= bytes + 2 * (oldest.0.len() + oldest.1.len());
         }
@@ -188,19 +213,22 @@ impl Handles {
 
     /// Whether somebody may stand behind the id who is not known.
     pub(super) fn is_in_doubt(&self, upstream: &str, id: &str) -> bool {
-        self.get(upstream, id).map_or(self.gone, |handle| handle.cut)
+        self.get(upstream, id).map_or_else(|| self.gone.contains(upstream), |handle| handle.cut)
     }
 
     /// The list that an id stands in, at a place of this path in what a call showed.
     pub(super) fn siblings(&self, upstream: &str, call: u64, path: &str, id: &str) -> Option<Siblings> {
         let (lists, way) = (self.lists.get(&call)?, way_of(path)?);
-        let list = lists.get(&format!("${way}")).or_else(|| lists.get(&format!("#{way}")))?;
-        if !list.ids.iter().any(|other| other == id) {
+        let list = lists.get(&way)?;
+        if !list.ids.iter().any(|(other, _)| other == id) {
             return None;
         }
-        let name = |id: &String| self.get(upstream, id).and_then(|handle| handle.names.first().cloned());
-        let ids = list.ids.iter().map(|id| (id.clone(), name(id))).collect();
-        Some(Siblings { call, total: list.total, ids })
+        // FAIL CLOSED: a name that another record contradicts, or could, is nobody's word.
+        let is_sure = |(id, name): &(String, Option<String>)| {
+            self.get(upstream, id).is_some_and(|known| !known.cut && known.names.iter().eq(name))
+        };
+        let in_doubt = self.gone.contains(upstream) || !list.ids.iter().all(is_sure);
+        Some(Siblings { call, total: list.total, ids: list.ids.clone(), in_doubt })
     }
 
     /// Bytes in memory, about.
@@ -210,7 +238,12 @@ impl Handles {
 }
 
 fn size_of_list(way: &str, list: &List) -> usize {
-    ENTRY + way.len() + list.ids.iter().map(|id| id.len() + 24).sum::<usize>()
+    let size = |(id, name): &(String, Option<String>)| id.len() + name.as_ref().map_or(0, String::len) + 48;
+    ENTRY + way.len() + list.ids.iter().map(size).sum::<usize>()
+}
+
+fn is_node(value: &Value) -> bool {
+    value.is_object() || value.is_array()
 }
 
 /// A longer way; one that is too long leads to no list.
@@ -229,21 +262,16 @@ fn field(key: &str) -> String {
     format!("['{key}']")
 }
 
-/// The way that the path of a place goes, within the structure it stands in.
+/// The way that the path of a place goes in the structure that its result is. `None` for a place in any
+/// other: what is a structure within a structure, or one of several texts, is somebody's text.
 fn way_of(path: &str) -> Option<String> {
     let mut parts = path.split(" » ");
-    let (outer, inner) = (parts.next()?, parts.next());
-    // What is a structure within a structure is somebody's text.
-    if parts.next().is_some() {
-        return None;
-    }
-    let within = match inner {
-        Some(inner) => inner,
-        None => outer.strip_prefix("$['structuredContent']").map(|_| outer)?,
+    let within = match (parts.next()?, parts.next(), parts.next()) {
+        ("$['content'][0]['text']", Some(inner), None) => inner.strip_prefix('$')?,
+        (outer, None, None) => outer.strip_prefix("$['structuredContent']")?,
+        _ => return None,
     };
-    let within =
-        within.strip_prefix("$['structuredContent']").unwrap_or_else(|| within.get(1..).unwrap_or_default());
-    let mut way = String::new();
+    let mut way = "$".to_owned();
     for part in within.split_inclusive(']') {
         let number = part.strip_prefix('[').and_then(|part| part.strip_suffix(']'));
         let is_item = number.is_some_and(|number| number.bytes().all(|b| b.is_ascii_digit()));
@@ -350,7 +378,7 @@ mod tests {
     fn handles(most: usize, results: &[Value]) -> Handles {
         let mut handles = Handles::new(most);
         for (call, result) in (1..).zip(results) {
-            handles.read("mail", call, std::slice::from_ref(result));
+            handles.read("mail", call, std::slice::from_ref(result), &[]);
         }
         handles
     }
@@ -414,17 +442,60 @@ mod tests {
         assert_eq!(list.ids.get(1), Some(&("m1".to_owned(), Some("Letter 1".to_owned()))));
         let many = handles.siblings("mail", 2, "$['structuredContent']['hits'][7]['id']", "7").unwrap();
         assert_eq!((many.total, many.ids.len()), (500, LISTED));
-        let mut blocks = Handles::new(1 << 20);
-        blocks.read("mail", 1, &[json!({"id": "a1"}), json!({"id": "a2"})]);
-        assert_eq!(blocks.siblings("mail", 1, "$['content'][1]['text'] » $['id']", "a2").unwrap().total, 2);
+        let mut texts = Handles::new(1 << 20);
+        texts.read("mail", 1, &[], &[json!([{"id": "a1"}, {"id": "a2"}])]);
+        assert_eq!(texts.siblings("mail", 1, "$['content'][0]['text'] » $[1]['id']", "a2"), None);
         for (call, path, id) in [
             (1, "$['content'][0]['text'] » $[3]['id']", "m99"),
             (1, "$['content'][0]['text'] » $[3]['thread_id']", "t"),
             (1, "$['content'][0]['text'] » $[3]['body'] » $[0]['id']", "m3"),
             (1, "$['content'][0]['text']", "m3"),
+            (1, "$['content'][1]['text'] » $[3]['id']", "m3"),
+            (1, "$['structuredContent']['body'] » $[3]['id']", "m3"),
             (3, "$['content'][0]['text'] » $['id']", "m1"),
         ] {
             assert_eq!(handles.siblings("mail", call, path, id), None, "{path}");
         }
+    }
+
+    #[test]
+    fn a_list_is_in_doubt_where_another_record_calls_one_of_it_otherwise() {
+        let letters = json!([{"id": "m1", "subject": "Offer"}, {"id": "m2", "subject": "Sale"}]);
+        let crowd: Vec<String> = (0..40).map(|n| format!("p{n}@x.test")).collect();
+        for (other, in_doubt) in [
+            (json!({"id": "m3", "subject": "Contract"}), false),
+            (json!({"id": "m2", "subject": "Sale"}), false),
+            (json!({"id": "m2", "subject": "Contract"}), true),
+            (json!({"id": "m2", "to": crowd}), true),
+            (json!(vec![json!({"n": 1}); OBJECTS + 1]), true),
+        ] {
+            for results in [[letters.clone(), other.clone()], [other.clone(), letters.clone()]] {
+                let call = if results[0] == letters { 1 } else { 2 };
+                let handles = handles(1 << 20, &results);
+                let list = handles.siblings("mail", call, "$['structuredContent'][0]['id']", "m1").unwrap();
+                assert_eq!(list.in_doubt, in_doubt, "{}", other.to_string().get(..60).unwrap_or_default());
+                assert_eq!(list.ids[1], ("m2".to_owned(), Some("Sale".to_owned())));
+            }
+        }
+        // A name that only another record gives is none of this list's.
+        let handles = handles(1 << 20, &[letters, json!([{"id": "m1"}, {"id": "m9"}])]);
+        let list = handles.siblings("mail", 2, "$['structuredContent'][0]['id']", "m1").unwrap();
+        assert!(list.in_doubt && list.ids.iter().all(|(_, name)| name.is_none()), "{list:?}");
+    }
+
+    #[test]
+    fn numbers_cost_nothing_and_what_is_not_read_is_in_doubt_there_alone() {
+        let rows = json!(vec![json!(vec![0; 1_000]); 1_000]);
+        let zeros = handles(1 << 20, &[json!({"rows": rows, "thread": {"id": "t1"}})]);
+        assert!(zeros.get("mail", "t1").is_some() && !zeros.is_in_doubt("mail", "t2"));
+        for long in [json!(vec![json!([]); OBJECTS + 1]), json!(vec![json!([[]]); OBJECTS])] {
+            let long = handles(1 << 20, &[long]);
+            assert!(long.is_in_doubt("mail", "t2") && !long.is_in_doubt("drive", "t2"));
+        }
+        let mut record = Map::new();
+        record.extend((0..100_000).map(|n| (format!("n{n}_id"), json!(n))));
+        record.insert("to".to_owned(), json!(vec!["p@x.test"; 16]));
+        let wide = handles(1 << 20, &[Value::Object(record)]);
+        assert!(wide.bytes() < 64 * 1_024 && wide.is_in_doubt("mail", "99999"), "{}", wide.bytes());
     }
 }

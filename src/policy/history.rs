@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::provenance::{
     Decoding, Destination, DestinationReason, Engine, Flow, Kind, Limits, Named, Naming, Origin, OwnField,
     Place, ReadCall, Reading, Record, Said, Sent, Source, Standing, Thing, Trace, Vouched, Words, extract,
-    secrets_in, strict_form, structures,
+    is_structure, secrets_in, strict_form, structures,
 };
 
 use super::container::{Containers, containers};
@@ -125,6 +125,8 @@ pub struct TracedDestination {
     pub via: Via,
     /// The list that a target was read in.
     pub siblings: Option<Siblings>,
+    /// Whether somebody may stand behind it who is not known.
+    pub hidden: bool,
 }
 
 /// The answer to a [`Query`].
@@ -141,8 +143,8 @@ pub struct Traced {
     pub flows: Vec<FlowSeen>,
     /// Secret-shaped values.
     pub secrets: Vec<SecretSeen>,
-    /// Whether somebody may stand behind a target who is not known.
-    pub hidden: bool,
+    /// Whether more destinations were asked about than are answered for: the rest is unproven.
+    pub truncated: bool,
     /// Whether the history is whole.
     pub complete: bool,
 }
@@ -223,8 +225,10 @@ impl History {
             self.words.pointed_at(&call, &|_| shown.granted == Vouched::Yes)
         });
         let within = shown.arguments.map(containers).unwrap_or_default();
-        let structures = parsed(shown.message);
-        self.handles.read(shown.upstream, shown.call, &structures);
+        let (structures, own) = parsed(shown.message);
+        let own = if shown.source == Source::Result { own } else { 0 };
+        let (own, texts) = structures.split_at(own);
+        self.handles.read(shown.upstream, shown.call, own, texts);
         self.note_made(shown, &structures, &within);
         self.containers.note(shown.call, within);
         let own_data: Vec<OwnField<'_>> =
@@ -267,12 +271,11 @@ impl History {
     /// Answers a query about a call with these arguments.
     pub fn trace(&self, query: &Query, arguments: &Value) -> Traced {
         let within = containers(arguments);
-        let mut hidden = false;
-        let mut destinations = Vec::new();
+        let (mut destinations, mut truncated) = (Vec::new(), false);
         // Counted, not timed: equal histories give equal answers.
         let most = (WORDS_READ / self.words.bytes().max(1)).min(MOST_DESTINATIONS);
         for destination in &query.destinations {
-            hidden |= destinations.len() >= most
+            truncated |= destinations.len() >= most
                 || self.destinations(query, destination, &within, &mut destinations);
         }
         let searched = query.content == Content::Searched;
@@ -282,7 +285,7 @@ impl History {
             amounts_typed: self.sums(query).is_some(),
             flows: if searched { self.flows(query, arguments) } else { Vec::new() },
             secrets: if searched { self.secrets(arguments, &query.upstream) } else { Vec::new() },
-            hidden,
+            truncated,
             complete: self.engine.is_complete(),
         }
     }
@@ -327,7 +330,7 @@ impl History {
 
     /// A destination, and who stands behind it: who sends to a thread sends to the people in it, and who
     /// sends a draft to those it was written to. They are judged beside the id, never in its place, because
-    /// whoever wrote the record wrote them too. Says whether somebody may stand there who is not known.
+    /// whoever wrote the record wrote them too. Says whether some of them are left out.
     fn destinations(
         &self,
         query: &Query,
@@ -346,11 +349,14 @@ impl History {
             !destination.kind.is_global() && self.made.is_own(upstream, text, thing.as_ref(), within);
         id.siblings = is_target.then(|| self.siblings(query, &id)).flatten();
         id.handle = handle.cloned();
-        let (created, typed) = (id.created, id.typed);
-        all.push(id);
+        let created = id.created;
         // Who is named by the user needs nobody behind them, and what is destroyed reaches nobody.
-        let reaches = query.effect.is_sink() && query.effect != Effect::Destroy;
-        if !reaches || destination.kind.is_global() || !matches!(typed, Typed::No | Typed::Pasted) {
+        let is_named = destination.kind.is_global() || !matches!(id.typed, Typed::No | Typed::Pasted);
+        let reaches = query.effect.is_sink() && query.effect != Effect::Destroy && !is_named;
+        let untold = query.effect == Effect::Send && !created && self.handles.is_in_doubt(upstream, text);
+        id.hidden = reaches && is_target && (untold || self.made.is_in_doubt(upstream, text));
+        all.push(id);
+        if !reaches {
             return false;
         }
         let told = handle.filter(|_| query.effect == Effect::Send && !created);
@@ -368,8 +374,7 @@ impl History {
             let person = Destination { pointer, argument, is_key: false, ..person.clone() };
             all.push(TracedDestination { via: Via::Behind, ..self.destination(query, &person) });
         }
-        let untold = query.effect == Effect::Send && !created && self.handles.is_in_doubt(upstream, text);
-        is_target && (untold || self.made.is_in_doubt(upstream, text))
+        false
     }
 
     /// The list that a target was read in, the last one where there are several.
@@ -399,6 +404,7 @@ impl History {
             created: false,
             via: Via::Argument,
             siblings: None,
+            hidden: false,
         }
     }
 
@@ -473,9 +479,12 @@ fn addresses(person: &str) -> Vec<Destination> {
     extract(&Value::String(person.to_owned()), &|_| Standing::Authority(None)).destinations
 }
 
-/// The structures of a result.
-fn parsed(message: &[u8]) -> Vec<Value> {
-    serde_json::from_slice::<Value>(message).map(|result| structures(&result)).unwrap_or_default()
+/// The structures of a result, and how many of the first are the result itself: one or none.
+fn parsed(message: &[u8]) -> (Vec<Value>, usize) {
+    let Ok(result) = serde_json::from_slice::<Value>(message) else { return (Vec::new(), 0) };
+    let structures = structures(&result);
+    let own = usize::from(!structures.is_empty() && is_structure(&result));
+    (structures, own)
 }
 
 /// How many items a result holds: its content blocks, or the elements where the one block is a list.

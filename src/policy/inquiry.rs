@@ -205,6 +205,7 @@ impl Inquiry {
                     handle: answer.handle.clone(),
                     via: answer.via,
                     siblings: answer.siblings.clone(),
+                    hidden: answer.hidden,
                     destination: destination.clone(),
                 };
                 facts.links_used = links_used(&facts);
@@ -256,7 +257,7 @@ impl Inquiry {
             budget,
             constraints,
             destinations,
-            truncated: self.truncated || traced.as_ref().is_some_and(|traced| traced.hidden),
+            truncated: self.truncated || traced.as_ref().is_some_and(|traced| traced.truncated),
             flows,
             amount,
             asked: traced.as_ref().map_or(super::Asked::No, |traced| traced.asked),

@@ -5,7 +5,7 @@
 //! request 7 nor issue 7 of another. Whoever the making call was addressed to stands behind the id: a
 //! draft to somebody is sent to them.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use serde_json::{Map, Value};
 
@@ -46,13 +46,14 @@ pub(super) struct Made {
     order: VecDeque<(String, String)>,
     bytes: usize,
     most: usize,
-    gone: bool,
+    /// The upstreams of which something was given up.
+    gone: BTreeSet<String>,
 }
 
 impl Made {
     /// Nothing yet; at most `most` bytes are kept.
     pub(super) fn new(most: usize) -> Self {
-        Self { known: BTreeMap::new(), order: VecDeque::new(), bytes: 0, most, gone: false }
+        Self { known: BTreeMap::new(), order: VecDeque::new(), bytes: 0, most, gone: BTreeSet::new() }
     }
 
     /// The id is the user's own.
@@ -96,7 +97,7 @@ impl Made {
         while self.bytes > self.most
             && let Some(oldest) = self.order.pop_front()
         {
-            self.gone = true;
+            self.gone.insert(oldest.0.clone());
             let size = self.known.remove(&oldest).map_or(0, |entry| size_of_entry(&oldest, &entry));
             self.bytes = self.bytes.saturating_sub(size);
         }
@@ -123,7 +124,7 @@ impl Made {
 
     /// Whether somebody may stand behind the id who is not known.
     pub(super) fn is_in_doubt(&self, upstream: &str, id: &str) -> bool {
-        self.get(upstream, id).map_or(self.gone, |entry| entry.cut)
+        self.get(upstream, id).map_or_else(|| self.gone.contains(upstream), |entry| entry.cut)
     }
 
     /// Bytes in memory, about.
@@ -248,5 +249,6 @@ mod tests {
         assert!(made.bytes() <= 4 * ENTRY);
         assert!(made.is_own("hub", "d-49", None, &[]) && !made.is_own("hub", "d-0", None, &[]));
         assert!(made.is_in_doubt("hub", "d-0") && !made.is_in_doubt("hub", "d-49"));
+        assert!(!made.is_in_doubt("mail", "d-0"), "nothing of this upstream was given up");
     }
 }

@@ -61,7 +61,7 @@ pub use facts::{
     Gate, Locality, PinState, Typed, Via,
 };
 pub use glob::Glob;
-pub use grant::{AskedAbout, GrantKey, Ledger, Offer, asked_about, destination_key, fetch_key};
+pub use grant::{AskedAbout, GrantKey, Ledger, ListYes, Offer, asked_about, destination_key, fetch_key};
 pub use handle::{Handle, Siblings};
 pub use history::{Content, FlowSeen, History, Making, Query, SecretSeen, Shown, Traced, TracedDestination};
 pub use inquiry::{Answered, Answers, Around, Guard, Inquiry, links_read, vouched};

@@ -123,6 +123,7 @@ fn destination(rule: &ArgRule, origin: Origin) -> DestinationFacts {
         handle: None,
         via: Via::Argument,
         siblings: None,
+        hidden: false,
     }
 }
 

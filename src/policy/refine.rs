@@ -60,8 +60,12 @@ impl ToolPolicy {
                 _ => false,
             }
         };
-        let graver = [Effect::Spend, Effect::Execute, Effect::Destroy, Effect::Account];
-        graver.into_iter().filter(|effect| does(*effect)).collect()
+        // A statement that does not make the main effect is run all the same.
+        let makes_main = matches!(main, Effect::Read | Effect::Write | Effect::Fetch | Effect::Execute);
+        let said = if makes_main || self.effect_layer == Layer::User { None } else { self.told(arguments) };
+        let graver = [Effect::Spend, Effect::Execute, Effect::Destroy, Effect::Account, Effect::Send];
+        let judged = graver.into_iter().filter(|effect| does(*effect) || said == Some(*effect));
+        judged.filter(|effect| *effect != main).collect()
     }
 
     fn says_audience(&self) -> bool {
@@ -69,18 +73,22 @@ impl ToolPolicy {
     }
 
     fn by_statement(&self, effect: Effect, arguments: &Value) -> Effect {
-        let Some(class) = self.statement(arguments) else { return effect };
-        let told = match class.effect {
-            // A url in a command is judged as what the command runs, not as a page to read.
-            Effect::Fetch | Effect::Write => Effect::Execute,
-            told => told,
-        };
+        let Some(told) = self.told(arguments) else { return effect };
         match effect {
             Effect::Execute => told,
             // A tool that says it reads is held to it.
             Effect::Read | Effect::Write | Effect::Fetch if told != Effect::Read => told,
             effect => effect,
         }
+    }
+
+    /// What the call's one statement does.
+    fn told(&self, arguments: &Value) -> Option<Effect> {
+        Some(match self.statement(arguments)?.effect {
+            // A url in a command is judged as what the command runs, not as a page to read.
+            Effect::Fetch | Effect::Write => Effect::Execute,
+            told => told,
+        })
     }
 
     /// The class of the call's one statement; `None` when it has none, or none in a language that is
@@ -140,7 +148,7 @@ mod tests {
     use serde_json::json;
 
     use super::super::heuristics::ToolDescription;
-    use super::super::{Policy, UpstreamIdentity};
+    use super::super::{Inquiry, Policy, UpstreamIdentity};
     use super::*;
 
     #[test]
@@ -162,5 +170,29 @@ mod tests {
         check("execute_command", "command", "rm -rf /srv", Effect::Destroy);
         check("execute_command", "command", "$(cat x)", Effect::Execute);
         check("run_code", "code", "print(1)", Effect::Execute);
+    }
+
+    #[test]
+    fn a_statement_in_what_is_sent_is_judged_besides() {
+        let text = json!({"type": "string"});
+        let entry = json!({"name": "execute_sql", "inputSchema": {
+            "type": "object", "properties": {"query": text, "to": text}}});
+        let described = ToolDescription::from_entry(&entry).unwrap();
+        let derived = Policy::default().tool_policy(&UpstreamIdentity::default(), &described);
+        for (main, layer, query, expected) in [
+            (Effect::Send, Layer::Heuristic, "select * from t", vec![Effect::Send]),
+            (Effect::Send, Layer::Heuristic, "drop table t", vec![Effect::Destroy]),
+            (Effect::Send, Layer::Pack, "insert into t values (1)", vec![Effect::Execute]),
+            (Effect::Send, Layer::Heuristic, "this is no statement", vec![Effect::Execute]),
+            (Effect::Account, Layer::Heuristic, "drop table t", vec![Effect::Account, Effect::Destroy]),
+            (Effect::Send, Layer::User, "drop table t", vec![Effect::Send]),
+        ] {
+            let policy =
+                ToolPolicy { effect: main, effect_layer: layer, also: Vec::new(), ..derived.clone() };
+            let inquiry = Inquiry::of(&policy, "db", &json!({"query": query, "to": "bo@x.test"}));
+            let besides = inquiry.query.map(|query| query.besides).unwrap_or_default();
+            let judged: Vec<Effect> = std::iter::once(inquiry.effect).chain(besides).collect();
+            assert_eq!(judged, expected, "{main} {query}");
+        }
     }
 }

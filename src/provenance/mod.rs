@@ -53,7 +53,7 @@ pub(crate) use fold::folded;
 pub use fold::loose_text;
 pub use kind::Kind;
 pub use lookup::Work;
-pub use own::structures;
+pub use own::{is_structure, structures};
 pub use secret::{Secret, mask_secrets, secret_key, secrets};
 pub use trace::{Alteration, AlterationSize, Decoding, Floor, Place, PlaceKind, Trace};
 pub use trusted::TrustRule;

@@ -112,6 +112,19 @@ pub fn structures(result: &Value) -> Vec<Value> {
     structured.cloned().into_iter().chain(parsed).collect()
 }
 
+/// Whether the first of [`structures`] is the result itself: structured content, or its one block, a text.
+/// What stands beside others or in a resource is somebody's document.
+pub fn is_structure(result: &Value) -> bool {
+    if let Some(structured) = result.get("structuredContent") {
+        return structured.is_object() || structured.is_array();
+    }
+    let is_one = match result.get("content").and_then(Value::as_array).map(Vec::as_slice) {
+        Some([block]) => block.get("text").is_some_and(Value::is_string) && block.get("resource").is_none(),
+        _ => false,
+    };
+    is_one && result.get("contents").is_none()
+}
+
 fn parse(text: &str) -> Value {
     if let Ok(value @ (Value::Object(_) | Value::Array(_))) = serde_json::from_str(text) {
         return value;

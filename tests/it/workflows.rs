@@ -199,7 +199,7 @@ fn twenty_letters_of_one_list_are_one_question() {
     }
     work.was_asked_at_most(1);
     let asked = work.asked.concat();
-    for said in ["one of 20", "\"Newsletter 10\" (msg-710c)", "\"Newsletter 29\" (msg-729c)"] {
+    for said in ["one of 20", "  msg-710c \"Newsletter 10\"", "  msg-729c \"Newsletter 29\""] {
         assert!(asked.contains(said), "{said}: {asked}");
     }
     // What was answered for is used up, and other arguments are another call.
