@@ -44,7 +44,8 @@ pub(super) fn start(settings: &Settings, policy: Policy) -> Result<Running, Faul
     let audit = AuditActor::open(&audit_path)
         .map_err(|cause| Fault::Audit { path: audit_path.clone(), cause })?
         .start();
-    let taint = TaintActor::start_thread(Limits::default()).map_err(Fault::Runtime)?;
+    let limits = Limits { bytes: settings.config.limits.history };
+    let taint = TaintActor::start_thread(limits).map_err(Fault::Runtime)?;
     let backlog = taint.backlog();
     let taint = taint.start();
     let budget = BudgetActor::default().start();
