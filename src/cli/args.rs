@@ -33,29 +33,46 @@ pub(super) struct Args {
 pub(super) enum Command {
     /// Stand between one client and its servers: an MCP server on stdin and stdout.
     ///
-    /// Clients start this themselves. Example: `bouncer run --config bouncer.yaml`.
+    /// Clients start this themselves.
+    #[command(after_help = "Examples:
+  bouncer run --config bouncer.yaml
+  bouncer run --config ~/.cursor/mcp.json --policy policy.yaml --watch")]
     Run(RunArgs),
     /// Start every server once, and show what Bouncer would do with each of its tools.
     ///
-    /// Examples: `bouncer check --config bouncer.yaml`; `bouncer check --config bouncer.yaml --call
-    /// mail.send_email --args '{"to": "ana@corp.example"}' --context page.txt`; `bouncer check --config
-    /// bouncer.yaml --accept mail`. Ends with exit code 4 when something needs a decision.
+    /// Ends with exit code 4 when something needs a decision.
+    #[command(after_help = "Examples:
+  bouncer check --config bouncer.yaml
+  bouncer check --config bouncer.yaml --format json
+  bouncer check --config bouncer.yaml --call mail.send_email --args '{\"to\": \"ana@corp.example\"}' --context page.txt
+  bouncer check --cases cases.yaml --policy policy.yaml
+  bouncer check --config bouncer.yaml --accept mail")]
     Check(CheckArgs),
     /// Read the audit log: follow it, count it, show a record, check its chain, export it.
     ///
-    /// Examples: `bouncer audit tail -f`; `bouncer audit summary`; `bouncer audit show 12`; `bouncer audit
-    /// verify`; `bouncer audit export --format csv > calls.csv`. `verify` ends with exit code 6 when the
-    /// chain is broken or its tail was cut off.
+    /// `verify` ends with exit code 6 when the chain is broken or its tail was cut off.
+    #[command(after_help = "Examples:
+  bouncer audit tail -f
+  bouncer audit summary --format json
+  bouncer audit show 12
+  bouncer audit verify
+  bouncer audit export --format csv > calls.csv")]
     Audit(AuditArgs),
     /// Answer questions about verdicts, policies and the audit log: an MCP server on stdin and stdout.
     ///
-    /// Clients start this themselves. Example: `bouncer serve --policy policy.yaml`.
+    /// Clients start this themselves.
+    #[command(after_help = "Examples:
+  bouncer serve --policy policy.yaml")]
     Serve(ServeArgs),
     /// Write a review pack in Markdown: servers, tools and their controls, findings, calls, limits.
     ///
-    /// Starts every server once. Example: `bouncer report --config bouncer.yaml > review.md`.
+    /// Starts every server once.
+    #[command(after_help = "Examples:
+  bouncer report --config bouncer.yaml > review.md")]
     Report(ReportArgs),
     /// See it work: a hijacked agent in front of the real proxy, in a minute, with nothing prepared.
+    #[command(after_help = "Examples:
+  bouncer demo")]
     Demo,
     /// One of the small servers of the demo, on stdin and stdout.
     #[command(hide = true)]
@@ -68,33 +85,58 @@ pub(super) enum Command {
     /// Say what tools do and which of their arguments carry authority, without starting a server.
     ///
     /// Reads `tools/list` results from files and prints a line of JSON for each tool.
+    #[command(after_help = "Examples:
+  bouncer classify tools.json")]
     Classify {
         /// Files with `{"server": …, "tools": […]}`, `{"tools": […]}` or a whole `tools/list` response.
         #[arg(required = true, value_name = "FILE")]
         files: Vec<PathBuf>,
     },
     /// Put Bouncer in front of the servers of a client: shows the change, asks, keeps a backup.
+    #[command(after_help = "Examples:
+  bouncer init --dry-run
+  bouncer init --config ~/.cursor/mcp.json --server mail")]
     Init(InitArgs),
     /// Take Bouncer out of a client's config again, byte for byte where nobody changed it since.
+    #[command(after_help = "Examples:
+  bouncer restore --config ~/.cursor/mcp.json")]
     Restore(RestoreArgs),
     /// Answer about calls that were refused because the client could not ask you.
     ///
     /// Shows each call that the running Bouncers hold, for ten minutes, with its question. Answers are
     /// taken on a terminal only.
+    #[command(after_help = "Examples:
+  bouncer approve
+  bouncer approve --watch
+  bouncer approve ID --to-policy policy.yaml")]
     Approve(ApproveArgs),
     /// Show and end what you have allowed for more than a session.
+    #[command(after_help = "Examples:
+  bouncer grants list
+  bouncer grants revoke ID")]
     Grants(GrantsArgs),
     /// Show what runs: Bouncers, their clients and servers, and what waits for you.
+    #[command(after_help = "Examples:
+  bouncer status
+  bouncer status --format json")]
     Status(StatusArgs),
     /// Show what a server wrote to its stderr.
+    #[command(after_help = "Examples:
+  bouncer logs mail")]
     Logs(LogsArgs),
     /// Check policy files, show what they make of a tool, print their schema. Starts no server.
+    #[command(after_help = "Examples:
+  bouncer policy verify policy.yaml
+  bouncer policy show mail.send_email --config bouncer.yaml
+  bouncer policy schema config")]
     #[command(subcommand)]
     Policy(PolicyCommand),
     /// Hand the user's prompt to Bouncer: what the hook of a client runs.
     ///
     /// CLIENT is claude-code, cursor, codex, gemini, copilot, windsurf or user-prompt. Reads the hook's
     /// JSON on standard input and always ends with exit code 0, within 30 ms.
+    #[command(after_help = "Examples:
+  bouncer hook claude-code")]
     #[command(override_usage = "bouncer hook CLIENT [EVENT] [--state DIR]")]
     Hook {
         /// The client, the event where the client's JSON does not name it, and `--state DIR`.
@@ -128,17 +170,23 @@ pub(super) struct RunArgs {
 pub(super) enum PolicyCommand {
     /// Check policy files and show every problem with its line and column.
     ///
-    /// Ends with exit code 3 when one does not load. Example: `bouncer policy verify policy.yaml`.
+    /// Ends with exit code 3 when one does not load.
+    #[command(after_help = "Examples:
+  bouncer policy verify policy.yaml more.yaml")]
     Verify {
         /// Policy files.
         #[arg(required = true, value_name = "FILE")]
         files: Vec<PathBuf>,
     },
     /// Show what all layers together make of a tool, and who said which part.
-    ///
-    /// Example: `bouncer policy show mail.send_email --config bouncer.yaml`.
+    #[command(after_help = "Examples:
+  bouncer policy show mail.send_email --config bouncer.yaml
+  bouncer policy show send_email --policy policy.yaml --tools tools.json --format json")]
     Show(ShowArgs),
     /// Print the JSON Schema of a kind of file, for editors.
+    #[command(after_help = "Examples:
+  bouncer policy schema > policy.schema.json
+  bouncer policy schema config")]
     Schema {
         /// Which kind of file.
         #[arg(value_enum, default_value = "policy")]
@@ -160,9 +208,18 @@ pub(super) struct ShowArgs {
     /// A file with a `tools/list` result that describes the tool; without it only its name is known.
     #[arg(long, value_name = "FILE")]
     pub(super) tools: Option<PathBuf>,
-    /// Print JSON.
-    #[arg(long)]
-    pub(super) json: bool,
+    /// How to print.
+    #[arg(long, value_enum, default_value = "text")]
+    pub(super) format: Format,
+}
+
+/// How to print.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum Format {
+    /// For people.
+    Text,
+    /// For programs.
+    Json,
 }
 
 /// The kinds of file that have a schema.
@@ -174,4 +231,36 @@ pub(super) enum SchemaOf {
     Config,
     /// A pack.
     Pack,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    /// Every command that people type, with its subcommands.
+    fn commands(command: &clap::Command) -> Vec<clap::Command> {
+        let visible = command.get_subcommands().filter(|command| !command.is_hide_set());
+        visible.flat_map(|command| std::iter::once(command.clone()).chain(commands(command))).collect()
+    }
+
+    #[test]
+    fn every_command_shows_examples_that_are_valid() {
+        let all = commands(&Args::command());
+        assert!(all.len() > 20, "{}", all.len());
+        for command in all {
+            let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            let examples =
+                help.strip_prefix("Examples:\n").unwrap_or_else(|| panic!("{} has none", command.get_name()));
+            for example in examples.lines() {
+                let typed = example.split(" > ").next().unwrap_or_default();
+                let words = shell_words::split(typed).unwrap();
+                assert!(words.iter().any(|word| word == command.get_name()), "{example}");
+                if let Err(error) = Args::try_parse_from(words) {
+                    panic!("{example}: {error}");
+                }
+            }
+        }
+    }
 }

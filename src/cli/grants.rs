@@ -32,14 +32,20 @@ pub(super) struct GrantsArgs {
 #[derive(Debug, Subcommand)]
 enum GrantsCommand {
     /// Show the grants that count.
+    #[command(after_help = "Examples:
+  bouncer grants list")]
     List,
     /// End grants; the calls that they covered are asked about again.
+    #[command(after_help = "Examples:
+  bouncer grants revoke ID")]
     Revoke {
         /// The grants' ids.
         #[arg(required = true, value_name = "ID")]
         ids: Vec<String>,
     },
     /// Remove what has ended or was revoked from the file.
+    #[command(after_help = "Examples:
+  bouncer grants expire")]
     Expire,
 }
 

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use super::Exit;
-use super::args::{PolicyCommand, SchemaOf, ShowArgs};
+use super::args::{Format, PolicyCommand, SchemaOf, ShowArgs};
 use crate::config;
 use crate::pack::{
     Diagnostic, PolicySource, builtin_packs, file_schema, load_policy, policy_schema, raw, read_policy,
@@ -97,7 +97,10 @@ fn show(args: &ShowArgs) -> Result<String, Vec<Diagnostic>> {
     let (upstream, name) = split(&args.tool, &upstreams);
     let tool = describe(&name, args.tools.as_deref())?;
     let rule = policy.tool_policy(&upstream, &tool);
-    Ok(if args.json { pretty(&as_json(&upstream, &name, &rule)) } else { as_text(&upstream, &name, &rule) })
+    Ok(match args.format {
+        Format::Json => pretty(&as_json(&upstream, &name, &rule)),
+        Format::Text => as_text(&upstream, &name, &rule),
+    })
 }
 
 /// `upstream.tool` where the config knows the upstream, else a tool of an upstream nobody configured.
@@ -345,7 +348,7 @@ mod tests {
             policy: vec![path],
             config: None,
             tools: Some(tools),
-            json: false,
+            format: Format::Text,
         };
         let text = show(&args).unwrap();
         for part in [
@@ -357,7 +360,7 @@ mod tests {
         ] {
             assert!(text.contains(part), "{part} is not in\n{text}");
         }
-        let args = ShowArgs { json: true, ..args };
+        let args = ShowArgs { format: Format::Json, ..args };
         assert!(show(&args).unwrap().contains("\"bound\": \"by name\""));
     }
 }

@@ -12,14 +12,15 @@ use crate::transport::{
 };
 
 use super::Exit;
+use super::args::Format;
 use super::show::{self, span};
 
 /// What was asked for.
 #[derive(Debug, clap::Args)]
 pub(super) struct StatusArgs {
-    /// Print JSON, a line for each Bouncer.
-    #[arg(long)]
-    json: bool,
+    /// How to print; JSON is a line for each Bouncer.
+    #[arg(long, value_enum, default_value = "text")]
+    format: Format,
     /// The folder of Bouncer's state.
     #[arg(long, value_name = "DIR")]
     state: Option<PathBuf>,
@@ -54,14 +55,14 @@ pub(super) fn status(args: &StatusArgs, out: &mut dyn Write, err: &mut dyn Write
         {
             exit = Exit::NoUpstream;
         }
-        if args.json {
+        if args.format == Format::Json {
             let line = serde_json::json!({ "process": pid, "status": report });
             let _ = writeln!(out, "{line}");
         } else {
             describe(pid, &report, now, out);
         }
     }
-    if reached == 0 && !args.json {
+    if reached == 0 && args.format == Format::Text {
         let _ = writeln!(
             out,
             "no Bouncer is running (state folder {})",

@@ -334,7 +334,7 @@ fn status_and_logs_say_what_a_person_needs_at_night() {
     ] {
         assert!(shown.contains(piece), "{piece} in {shown}");
     }
-    let report = stdout(&bouncer(&stage, &["status", "--json"]));
+    let report = stdout(&bouncer(&stage, &["status", "--format", "json"]));
     let report: Value = serde_json::from_str(&report).expect("JSON");
     assert_eq!(report["status"]["upstreams"][1]["standing"], "up", "{report}");
     let log = stdout(&bouncer(&stage, &["logs", "loud", "-n", "1"]));

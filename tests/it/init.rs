@@ -361,7 +361,7 @@ fn b15_a_secret_among_arguments_is_shown_nowhere() {
     client.says(&["upstream `m` is not available"]);
     assert!(!client.stderr().contains("sk-neutral-123"));
     let status = Command::new(&line[0])
-        .args(["status", "--json"])
+        .args(["status", "--format", "json"])
         .env("HOME", home.path())
         .env_remove("BOUNCER_HOME")
         .output();

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use clap::{Subcommand, ValueEnum};
 use serde_json::json;
 
+use super::super::args::Format;
 use super::super::{Exit, show};
 use super::{counts, export, record, tail};
 use crate::actors::audit::{Checked, HeadFile, Records, Summary, verify};
@@ -32,6 +33,8 @@ pub(in crate::cli) struct AuditArgs {
 #[derive(Debug, Subcommand)]
 enum AuditCommand {
     /// Show the last records, one a line, and follow the log as it grows.
+    #[command(after_help = "Examples:
+  bouncer audit tail -n 20 -f")]
     Tail {
         /// How many records.
         #[arg(short = 'n', long, default_value_t = 10)]
@@ -41,40 +44,42 @@ enum AuditCommand {
         follow: bool,
     },
     /// Count calls by verdict, contract, tool, upstream and hour, and questions with their answers.
+    #[command(after_help = "Examples:
+  bouncer audit summary
+  bouncer audit summary --format json")]
     Summary {
         /// How to print.
         #[arg(long, value_enum, default_value = "text")]
-        format: SummaryFormat,
+        format: Format,
     },
     /// Show one record with its evidence.
+    #[command(after_help = "Examples:
+  bouncer audit show 12")]
     Show {
         /// Its number, from 1.
         number: u64,
     },
     /// Check the chain of all records, and that its tail is there.
+    #[command(after_help = "Examples:
+  bouncer audit verify
+  bouncer audit verify --head kept.head --format json")]
     Verify {
         /// A head that was kept elsewhere, instead of the one beside the log.
         #[arg(long, value_name = "FILE")]
         head: Option<PathBuf>,
         /// How to print.
         #[arg(long, value_enum, default_value = "text")]
-        format: SummaryFormat,
+        format: Format,
     },
     /// Write all records as a table or as JSON.
+    #[command(after_help = "Examples:
+  bouncer audit export > calls.csv
+  bouncer audit export --format json > calls.json")]
     Export {
         /// How to write.
         #[arg(long, value_enum, default_value = "csv")]
         format: ExportFormat,
     },
-}
-
-/// How to print.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum SummaryFormat {
-    /// For people.
-    Text,
-    /// For programs.
-    Json,
 }
 
 /// How to write records.
@@ -101,8 +106,8 @@ pub(in crate::cli) fn audit(args: &AuditArgs, out: &mut dyn Write, errors: &mut 
         }
         AuditCommand::Summary { format } => summarize(&log).and_then(|summary| {
             match format {
-                SummaryFormat::Text => counts::print(&summary, out)?,
-                SummaryFormat::Json => writeln!(out, "{:#}", counts::as_json(&summary))?,
+                Format::Text => counts::print(&summary, out)?,
+                Format::Json => writeln!(out, "{:#}", counts::as_json(&summary))?,
             }
             Ok(Exit::Done)
         }),
@@ -159,7 +164,7 @@ fn show_record(log: &Path, number: u64, out: &mut dyn Write, errors: &mut dyn Wr
 fn check_chain(
     log: &Path,
     head: Option<&Path>,
-    format: SummaryFormat,
+    format: Format,
     out: &mut dyn Write,
     errors: &mut dyn Write,
 ) -> io::Result<Exit> {
@@ -193,13 +198,8 @@ fn check_chain(
     Ok(if checked.broken.is_some() { Exit::AuditBroken } else { Exit::Done })
 }
 
-fn print_checked(
-    checked: &Checked,
-    head: &str,
-    format: SummaryFormat,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    if format == SummaryFormat::Json {
+fn print_checked(checked: &Checked, head: &str, format: Format, out: &mut dyn Write) -> io::Result<()> {
+    if format == Format::Json {
         let broken = checked.broken.as_ref();
         let broken =
             broken.map(|broken| json!({"record": broken.record, "at": broken.at, "why": broken.why}));

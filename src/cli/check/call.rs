@@ -6,8 +6,9 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::super::{Exit, show};
-use super::command::{CheckArgs, Format};
+use super::command::CheckArgs;
 use super::world::World;
+use crate::cli::args::Format;
 use crate::policy::{Trial, Tried};
 use crate::provenance::escaped;
 

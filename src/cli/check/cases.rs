@@ -7,7 +7,8 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::super::Exit;
-use super::command::{CheckArgs, Format};
+use super::command::CheckArgs;
+use crate::cli::args::Format;
 use crate::config;
 use crate::pack::{Diagnostic, Passed, PolicySource, builtin_packs, load_policy, read_cases, run_case};
 use crate::policy::RuleSet;

@@ -3,8 +3,7 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use clap::ValueEnum;
-
+use super::super::args::Format;
 use super::super::{Exit, run, show};
 use super::world::{Files, World};
 use super::{accept, call, cases, rows, table};
@@ -42,15 +41,6 @@ pub(in crate::cli) struct CheckArgs {
     /// Show what changed since it was first seen, of all servers or of this one, and accept it.
     #[arg(long, value_name = "UPSTREAM[.TOOL]", num_args = 0..=1, default_missing_value = "")]
     pub(super) accept: Option<String>,
-}
-
-/// How to print.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(in crate::cli) enum Format {
-    /// For people.
-    Text,
-    /// For programs.
-    Json,
 }
 
 /// Runs the command.
