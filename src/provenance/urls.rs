@@ -94,6 +94,60 @@ fn open_numbers(text: &str) -> Option<String> {
     changed.then_some(out)
 }
 
+/// The forms of which one must have been read for a url to be a small change of it: a prefix of its path,
+/// at most three more path words of at most 16 letters, a small number, another web scheme.
+pub(crate) fn small_changes(forms: &UrlForms) -> Vec<(Class, String)> {
+    let mut all = vec![(Class::UrlPrefix, forms.exact.clone())];
+    if let Some(open) = &forms.open {
+        all.push((Class::UrlNumber, open.clone()));
+    }
+    // An upgrade to https tells nobody more; a downgrade lets others on the way read along.
+    if let Some(("https", rest)) = forms.exact.split_once("://") {
+        all.push((Class::Url, format!("http://{rest}")));
+    }
+    let mut base = forms.parsed.clone();
+    if let Some(query) = base.query() {
+        if !query.split('&').all(is_small_pair) || query.split('&').count() > 2 {
+            return all;
+        }
+        base.set_query(None);
+        all.push((Class::Url, base.to_string()));
+        all.push((Class::UrlPrefix, base.to_string()));
+    }
+    for _ in 0..3 {
+        let path = base.path().trim_end_matches('/').to_owned();
+        let Some((above, last)) = path.rsplit_once('/') else { break };
+        if !is_path_word(last) {
+            break;
+        }
+        for path in [format!("{above}/"), above.to_owned()] {
+            base.set_path(&path);
+            all.push((Class::Url, base.to_string()));
+            all.push((Class::UrlPrefix, base.to_string()));
+        }
+    }
+    all
+}
+
+/// `page=2`: a word and a small number.
+fn is_small_pair(pair: &str) -> bool {
+    pair.split_once('=').is_some_and(|(name, value)| {
+        !name.is_empty()
+            && name.len() <= 16
+            && name.bytes().all(|b| b.is_ascii_alphabetic() || b == b'_')
+            && value.len() <= 4
+            && value.bytes().all(|b| b.is_ascii_digit())
+    })
+}
+
+/// A path word of at most 16 letters, or a small number.
+fn is_path_word(segment: &str) -> bool {
+    let stem = segment.strip_suffix(".html").or_else(|| segment.strip_suffix(".md")).unwrap_or(segment);
+    let letters = stem.bytes().filter(|b| *b != b'-').all(|b| b.is_ascii_alphabetic());
+    let number = stem.len() <= 4 && stem.bytes().all(|b| b.is_ascii_digit());
+    !stem.is_empty() && stem.len() <= 16 && (letters || number)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
