@@ -12,7 +12,11 @@ pub const FILE: &[Key] = &[
         "Policy files, beside this one, or a policy written out; later ones are on top.",
     ),
     key("list_wait", Shape::Duration, "How long `tools/list` waits for servers that are starting; 4 s."),
-    key("limits", Shape::Record(LIMITS), "What is refused or given up, and when."),
+    key(
+        "limits",
+        Shape::Record(LIMITS),
+        "The longest message that passes, and the memory of the history that values are traced in; 64M each.",
+    ),
     key("pins", Shape::Word(PINS), "What a tool that changed since it was first seen means; `enforce`."),
 ];
 
