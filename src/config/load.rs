@@ -107,20 +107,21 @@ pub fn parse(
     let shown = path.display().to_string();
     let extension = path.extension().and_then(|e| e.to_str()).unwrap_or_default();
     let braces = text.trim_start_matches('\u{feff}').trim_start().starts_with(['{', '/']);
-    let root = match extension {
+    let parsed = match extension {
         "toml" => {
             return Err(vec![
                 Diagnostic::whole(&shown, "TOML configs are not read here")
                     .help("`bouncer init --config FILE` takes the servers over into a file that is"),
             ]);
         }
-        "yaml" | "yml" => parse_yaml(text, &shown)?,
-        _ if braces => parse_jsonc(text, &shown)?,
-        "json" | "jsonc" => parse_jsonc(text, &shown)?,
-        _ => parse_yaml(text, &shown)?,
+        "yaml" | "yml" => parse_yaml(text, &shown),
+        _ if braces => parse_jsonc(text, &shown),
+        "json" | "jsonc" => parse_jsonc(text, &shown),
+        _ => parse_yaml(text, &shown),
     };
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let mut check = Checker::new(&shown);
+    let Some(root) = check.tree(parsed) else { return Err(check.into_problems()) };
     let config = if root.get("upstreams").is_some() {
         own(&root, &absolute, env, &mut check)
     } else if let Some(key) = ["mcpServers", "servers"].into_iter().find(|k| root.get(k).is_some()) {

@@ -113,7 +113,7 @@ const VERDICTS: [&str; 4] = ["allow", "ask", "deny", "policy error"];
 /// Every problem of the file. A policy inside a case that does not load is no problem of the file.
 pub fn read_cases(text: &str, file: &str) -> Result<Vec<Case>, Vec<Diagnostic>> {
     let json = text.trim_start_matches('\u{feff}').trim_start().starts_with(['{', '[']);
-    let root = if json { parse_jsonc(text, file)? } else { parse_yaml(text, file)? };
+    let root = if json { parse_jsonc(text, file) } else { parse_yaml(text, file) }.whole()?;
     let mut check = Checker::new(file);
     let mut defaults =
         Defaults { upstream: default_upstream(), tools: Vec::new(), packs: CasePacks::default() };

@@ -4,7 +4,7 @@
 //! mapping. Each reader returns `None` after it has noted why.
 
 use super::diagnostic::{Diagnostic, Position, nearest, quoted};
-use super::tree::{Entry, Node, Value};
+use super::tree::{Entry, Node, Parsed, Value};
 
 /// Collects the problems of one file while its values are read.
 #[derive(Debug)]
@@ -22,6 +22,12 @@ impl Checker {
     /// The file's name.
     pub fn file(&self) -> &str {
         &self.file
+    }
+
+    /// The tree of what was parsed, its problems noted. `None` when nothing is left to check.
+    pub fn tree(&mut self, parsed: Parsed) -> Option<Node> {
+        self.problems.extend(parsed.problems);
+        parsed.node
     }
 
     /// Notes an error.
@@ -59,6 +65,7 @@ impl Checker {
     pub fn wrong_type(&mut self, node: &Node, what: &str, expected: &str) {
         let help = match &node.value {
             Value::Null => format!("write {expected} or take the key out"),
+            _ if expected == "a mapping" => "write keys with their values: `KEY: VALUE`".to_owned(),
             Value::String(s) if expected.starts_with("a list") => format!("write `[{}]`", one_line(s)),
             Value::String(s)
                 if expected == "true or false" && matches!(s.as_str(), "yes" | "on" | "Yes" | "On") =>
@@ -69,6 +76,9 @@ impl Checker {
                 if expected == "true or false" && matches!(s.as_str(), "no" | "off" | "No" | "Off") =>
             {
                 "write `false`".to_owned()
+            }
+            Value::String(s) if expected.starts_with("a whole number") && s.parse::<u32>().is_ok() => {
+                format!("write `{s}` without quotes")
             }
             Value::Int(i) if expected == "a string" => format!("write `\"{i}\"`"),
             Value::Bool(b) if expected == "a string" => format!("write `\"{b}\"`"),
@@ -213,7 +223,7 @@ mod tests {
 
     #[test]
     fn nothing_is_coerced() {
-        let node = parse_yaml("[x, '0', 0.0, false, -1, 7, yes, ~, [a, 1]]", "f").unwrap();
+        let node = parse_yaml("[x, '0', 0.0, false, -1, 7, yes, ~, [a, 1]]", "f").whole().unwrap();
         let Value::Seq(items) = &node.value else { panic!() };
         let mut c = Checker::new("f");
         let counts: Vec<_> = items.iter().map(|n| c.count(n, "max_calls")).collect();
@@ -228,7 +238,7 @@ mod tests {
     #[test]
     fn spans_of_time_have_units() {
         let check = |text: &str, millis: Option<u128>| {
-            let node = parse_yaml(text, "f").unwrap();
+            let node = parse_yaml(text, "f").whole().unwrap();
             let got = Checker::new("f").duration(&node, "wait").map(|d| d.as_millis());
             assert_eq!(got, millis, "{text}");
         };

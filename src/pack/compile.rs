@@ -20,7 +20,10 @@ use super::tree::{Entry, Node, Value, parse_yaml};
 /// # Errors
 /// Every problem of the file, warnings among them.
 pub fn compile_policy(text: &str, file: &str) -> Result<(RuleSet, Vec<Diagnostic>), Vec<Diagnostic>> {
-    compile_policy_node(&parse_yaml(text, file)?, file)
+    let mut check = Checker::new(file);
+    let root = check.tree(parse_yaml(text, file));
+    let rules = root.map(|root| policy(&root, &mut check)).unwrap_or_default();
+    check.finish(rules)
 }
 
 /// Compiles a policy that stands inside another file.
@@ -29,19 +32,24 @@ pub fn compile_policy(text: &str, file: &str) -> Result<(RuleSet, Vec<Diagnostic
 /// As [`compile_policy`].
 pub fn compile_policy_node(root: &Node, file: &str) -> Result<(RuleSet, Vec<Diagnostic>), Vec<Diagnostic>> {
     let mut check = Checker::new(file);
+    let rules = policy(root, &mut check);
+    check.finish(rules)
+}
+
+fn policy(root: &Node, check: &mut Checker) -> RuleSet {
     let mut rules = RuleSet::default();
     if let Some(entries) = check.map(root, "a policy") {
         let known = names(raw::FILE);
         let sectioned = |e: &Entry| known.contains(&e.key.as_str());
         if entries.iter().any(sectioned) {
             for entry in entries {
-                section(entry, &known, &mut check, &mut rules);
+                section(entry, &known, check, &mut rules);
             }
         } else {
-            rules.rules = tools(entries, &mut check);
+            rules.rules = tools(entries, check);
         }
     }
-    check.finish(rules)
+    rules
 }
 
 fn section(entry: &Entry, known: &[&str], check: &mut Checker, rules: &mut RuleSet) {
@@ -176,7 +184,7 @@ fn directory(tool: &str, item: &Node, what: &str, check: &mut Checker) -> Option
 /// # Errors
 /// Every problem of the file.
 pub fn compile_pack(text: &str, file: &str) -> Result<Pack, Vec<Diagnostic>> {
-    let root = parse_yaml(text, file)?;
+    let root = parse_yaml(text, file).whole()?;
     let mut check = Checker::new(file);
     let known = names(raw::PACK);
     let mut pack = Pack {
@@ -256,15 +264,15 @@ delete_file: {}
         );
         check(
             "d:\n  max_calls: '0'\n",
-            &["error: `max_calls` of tool `d` must be a whole number, not a string"],
+            &["error: `max_calls` of tool `d` must be a whole number or `unlimited`, not a string"],
         );
         check(
             "d:\n  max_calls: 0.0\n",
-            &["error: `max_calls` of tool `d` must be a whole number, not a number"],
+            &["error: `max_calls` of tool `d` must be a whole number or `unlimited`, not a decimal number"],
         );
         check(
             "d:\n  max_calls: false\n",
-            &["error: `max_calls` of tool `d` must be a whole number, not true or false"],
+            &["error: `max_calls` of tool `d` must be a whole number or `unlimited`, not true or false"],
         );
         check("s:\n", &["error: tool `s` must be a mapping, not nothing\n  --> p.yaml:1:2"]);
         check("s: deny\n", &["error: tool `s` must be a mapping, not a string"]);
@@ -291,6 +299,15 @@ delete_file: {}
             &["error: `to` in `arg_patterns` of tool `r` is no pattern: it uses look-around"],
         );
         check("s: {max_calls: 1}\ns: {max_calls: 2}\n", &["error: key `s` stands twice\n  --> p.yaml:2:1"]);
+        check(
+            "s: {max_cals: 1}\ns: {max_calls: -2}\n1: {}\n",
+            &[
+                "error: unknown key `max_cals`",
+                "error: key `s` stands twice",
+                "error: `max_calls` of tool `s` must be from 0",
+                "error: a name must be a string",
+            ],
+        );
         check("123: {max_calls: 0}\n", &["error: a name must be a string"]);
         check("hello\n", &["error: a policy must be a mapping, not a string"]);
         check("false\n", &["error: a policy must be a mapping"]);
@@ -310,7 +327,10 @@ delete_file: {}
         );
         check("p: {sink_params: to}\n", &["error: `sink_params` of tool `p` must be a list of strings"]);
         check("p: {trusted_destinations: x@y.org}\n", &["error: `trusted_destinations` must be a list"]);
-        check("p: !!python/object/apply:os.system ['id']\n", &["error: tags are not read"]);
+        check(
+            "p: !!python/object/apply:os.system ['id']\n",
+            &["error: tags are not read", "error: tool `p` must be a mapping, not a list"],
+        );
         check("b: &b {max_calls: 1}\np:\n  <<: *b\n", &["error: merge keys are not read"]);
         check(
             "p: {sink_param: [to]}\n",

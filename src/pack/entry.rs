@@ -71,6 +71,10 @@ pub(super) fn allowance(node: &Node, what: &str, check: &mut Checker) -> Option<
     if node.value == Value::String("unlimited".to_owned()) {
         return Some(Allowance::Unlimited);
     }
+    if !matches!(node.value, Value::Int(_)) {
+        check.wrong_type(node, what, "a whole number or `unlimited`");
+        return None;
+    }
     check.count(node, what).map(Allowance::Calls)
 }
 

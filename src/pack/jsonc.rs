@@ -6,18 +6,16 @@ use jsonc_parser::ast;
 use jsonc_parser::{CollectOptions, ParseOptions};
 
 use super::diagnostic::{Diagnostic, Position, quoted};
-use super::tree::{Entry, Node, Value, resolve};
+use super::tree::{Entry, Node, Parsed, Value, resolve};
 
 /// Client files above this many bytes are refused (32 MiB): some clients keep their history there.
 pub const MAX_JSON_BYTES: usize = 32 * 1024 * 1024;
 
-/// Reads one JSONC document.
-///
-/// # Errors
-/// Every problem found, at least one. A syntax error ends the search.
-pub fn parse_jsonc(text: &str, file: &str) -> Result<Node, Vec<Diagnostic>> {
+/// Reads one JSONC document. A syntax error ends the search for problems.
+pub fn parse_jsonc(text: &str, file: &str) -> Parsed {
     if text.len() > MAX_JSON_BYTES {
-        return Err(vec![Diagnostic::whole(file, format!("file of {} bytes is too large", text.len()))]);
+        let message = format!("file of {} bytes is too large", text.len());
+        return Parsed::nothing(Diagnostic::whole(file, message));
     }
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut reader = Reader { file, text, lines: line_starts(text), problems: Vec::new() };
@@ -37,15 +35,15 @@ pub fn parse_jsonc(text: &str, file: &str) -> Result<Node, Vec<Diagnostic>> {
         Err(error) => {
             let at = reader.position(error.range().start);
             let what = error.kind().to_string();
-            Err(vec![Diagnostic::error(file, at, format!("not JSON: {}", what.to_lowercase()))])
+            Parsed::nothing(Diagnostic::error(file, at, format!("not JSON: {}", what.to_lowercase())))
         }
         Ok(result) => match result.value {
-            None => Err(vec![
+            None => Parsed::nothing(
                 Diagnostic::whole(file, "the file is empty").help("write `{}` for a file without entries"),
-            ]),
+            ),
             Some(value) => {
                 let node = reader.node(value);
-                if reader.problems.is_empty() { Ok(node) } else { Err(reader.problems) }
+                Parsed { node: Some(node), problems: reader.problems }
             }
         },
     }
@@ -107,9 +105,8 @@ impl Reader<'_> {
                             Diagnostic::error(self.file, at, format!("key {} stands twice", quoted(&key)))
                                 .help(format!("the first is in line {}; keep one of them", first.line)),
                         );
-                    } else {
-                        entries.push(Entry { key, at, value });
                     }
+                    entries.push(Entry { key, at, value });
                 }
                 Node { at, value: Value::Map(entries) }
             }
@@ -123,8 +120,9 @@ mod tests {
 
     #[test]
     fn comments_and_trailing_commas_are_read() {
-        let node =
-            parse_jsonc("{ // one\n  \"a\": [1, 2.5, true, null,],\n /* b */ \"é\": \"x\", }", "f").unwrap();
+        let node = parse_jsonc("{ // one\n  \"a\": [1, 2.5, true, null,],\n /* b */ \"é\": \"x\", }", "f")
+            .whole()
+            .unwrap();
         let a = node.get("a").unwrap();
         assert_eq!(a.at, Position { line: 2, column: 8 });
         assert_eq!(node.get("é").unwrap().value, Value::String("x".into()));
@@ -134,7 +132,7 @@ mod tests {
     #[test]
     fn what_is_not_json_is_said_with_its_place() {
         let check = |text: &str, line: usize| {
-            let problems = parse_jsonc(text, "f").expect_err(text);
+            let problems = parse_jsonc(text, "f").whole().expect_err(text);
             assert_eq!(problems[0].at.map_or(0, |p| p.line), line, "{text}");
         };
         check("", 0);

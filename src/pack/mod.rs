@@ -23,5 +23,5 @@ pub use jsonc::{MAX_JSON_BYTES, parse_jsonc};
 pub use load::{PolicySource, load_policy, read_policy, refuse_all};
 pub use run::{CaseResult, Passed, run_case};
 pub use schema::{file_schema, in_words, policy_schema};
-pub use tree::{Entry, MAX_YAML_BYTES, Node, Value, parse_yaml};
+pub use tree::{Entry, MAX_YAML_BYTES, Node, Parsed, Value, parse_yaml};
 pub use trust::trust;

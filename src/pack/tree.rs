@@ -66,7 +66,7 @@ impl Node {
             Value::Null => "nothing",
             Value::Bool(_) => "true or false",
             Value::Int(_) => "a whole number",
-            Value::Float(_) => "a number",
+            Value::Float(_) => "a decimal number",
             Value::String(_) => "a string",
             Value::Seq(_) => "a list",
             Value::Map(_) => "a mapping",
@@ -90,16 +90,40 @@ impl Node {
     }
 }
 
-/// Reads one YAML document.
-///
-/// # Errors
-/// Every problem found, at least one. A syntax error ends the search, everything else goes on.
-pub fn parse_yaml(text: &str, file: &str) -> Result<Node, Vec<Diagnostic>> {
+/// What was read of a document.
+#[derive(Debug)]
+pub struct Parsed {
+    /// The tree, where the reading came to its end. It is no value while there are problems: entries
+    /// that cannot be named are missing, and a key may stand twice. Checking it finds the others.
+    pub node: Option<Node>,
+    /// Every problem found.
+    pub problems: Vec<Diagnostic>,
+}
+
+impl Parsed {
+    /// Nothing but a problem.
+    pub(super) fn nothing(problem: Diagnostic) -> Self {
+        Self { node: None, problems: vec![problem] }
+    }
+
+    /// The tree of a document without a problem.
+    ///
+    /// # Errors
+    /// Every problem found, at least one.
+    pub fn whole(self) -> Result<Node, Vec<Diagnostic>> {
+        match self.node {
+            Some(node) if self.problems.is_empty() => Ok(node),
+            _ => Err(self.problems),
+        }
+    }
+}
+
+/// Reads one YAML document. A syntax error ends the search for problems, everything else goes on.
+pub fn parse_yaml(text: &str, file: &str) -> Parsed {
     if text.len() > MAX_YAML_BYTES {
-        return Err(vec![
-            Diagnostic::whole(file, format!("file of {} bytes is too large", text.len()))
-                .help(format!("at most {MAX_YAML_BYTES} bytes are read; split it")),
-        ]);
+        let problem = Diagnostic::whole(file, format!("file of {} bytes is too large", text.len()));
+        let help = format!("at most {MAX_YAML_BYTES} bytes are read; split it");
+        return Parsed::nothing(problem.help(help));
     }
     let mut builder = Builder::new(file);
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
@@ -126,8 +150,18 @@ fn position(mark: Marker) -> Position {
 
 /// What is open while the events come in.
 enum Open {
-    Seq { at: Position, items: Vec<Node>, anchor: usize },
-    Map { at: Position, entries: Vec<Entry>, key: Option<(String, Position)>, anchor: usize },
+    Seq {
+        at: Position,
+        items: Vec<Node>,
+        anchor: usize,
+    },
+    /// The key is that of the value to come; it has no name when it can have none.
+    Map {
+        at: Position,
+        entries: Vec<Entry>,
+        key: Option<(Option<String>, Position)>,
+        anchor: usize,
+    },
 }
 
 /// Stops reading; the reason is already among the problems.
@@ -258,15 +292,16 @@ impl<'f> Builder<'f> {
             None => self.root = Some(node),
             Some(Open::Seq { items, .. }) => items.push(node),
             Some(Open::Map { entries, key, .. }) => match key.take() {
-                Some((name, at)) => {
+                Some((Some(name), at)) => {
                     let twice = entries.iter().find(|e| e.key == name).map(|e| e.at);
-                    if twice.is_none() {
-                        entries.push(Entry { key: name, at, value: node });
-                    } else if let Some(first) = twice {
-                        self.error(at, format!("key {} stands twice", quoted(&name)));
+                    let message = format!("key {} stands twice", quoted(&name));
+                    entries.push(Entry { key: name, at, value: node });
+                    if let Some(first) = twice {
+                        self.error(at, message);
                         self.help(format!("the first is in line {}; keep one of them", first.line));
                     }
                 }
+                Some((None, _)) => {}
                 None => self.begin_entry(node, spelling),
             },
         }
@@ -277,15 +312,14 @@ impl<'f> Builder<'f> {
             (Value::String(_), Spelling::Merge) => {
                 self.error(node.at, "merge keys are not read");
                 self.help("write the entries out; two readers of YAML understand `<<` differently");
-                "<<".to_owned()
+                None
             }
-            (Value::String(name), Spelling::Other) => name,
+            (Value::String(name), Spelling::Other) => Some(name),
             (other, _) => {
                 let node = Node { at: node.at, value: other };
                 self.error(node.at, format!("a name must be a string, not {}", node.describe()));
                 self.help("put the name in quotes");
-                // Unique, so that several of them are not also called duplicates.
-                format!("\u{0}{}:{}", node.at.line, node.at.column)
+                None
             }
         };
         if let Some(Open::Map { key, .. }) = self.open.last_mut() {
@@ -293,17 +327,14 @@ impl<'f> Builder<'f> {
         }
     }
 
-    fn finish(mut self) -> Result<Node, Vec<Diagnostic>> {
-        if !self.problems.is_empty() {
-            return Err(self.problems);
+    fn finish(mut self) -> Parsed {
+        if self.root.is_none() && self.problems.is_empty() {
+            self.problems.push(
+                Diagnostic::whole(self.file, "the file is empty")
+                    .help("write `{}` for a file without entries"),
+            );
         }
-        if let Some(root) = self.root.take() {
-            return Ok(root);
-        }
-        self.problems.push(
-            Diagnostic::whole(self.file, "the file is empty").help("write `{}` for a file without entries"),
-        );
-        Err(self.problems)
+        Parsed { node: self.root, problems: self.problems }
     }
 }
 
@@ -369,7 +400,7 @@ mod tests {
     }
 
     fn check(text: &str, expected: &str) {
-        match parse_yaml(text, "f") {
+        match parse_yaml(text, "f").whole() {
             Ok(node) => assert_eq!(shape(&node), expected, "{text:?}"),
             Err(problems) => panic!("{text:?}: {problems:?}"),
         }
@@ -396,7 +427,7 @@ mod tests {
     #[test]
     fn ambiguity_is_refused_with_its_place() {
         let check = |text: &str, expected: &[(usize, usize, &str)]| {
-            let problems = parse_yaml(text, "f").expect_err(text);
+            let problems = parse_yaml(text, "f").whole().expect_err(text);
             let seen: Vec<_> = problems
                 .iter()
                 .map(|d| (d.at.map_or(0, |p| p.line), d.at.map_or(0, |p| p.column), d.message.as_str()))
@@ -422,14 +453,14 @@ mod tests {
 
     #[test]
     fn hostile_files_stay_small() {
-        assert!(parse_yaml(&"[".repeat(10_000), "f").is_err());
-        assert!(parse_yaml(&" ".repeat(MAX_YAML_BYTES + 1), "f").is_err());
+        assert!(parse_yaml(&"[".repeat(10_000), "f").whole().is_err());
+        assert!(parse_yaml(&" ".repeat(MAX_YAML_BYTES + 1), "f").whole().is_err());
         let mut bomb = String::from("a0: &a0 [x,x,x,x,x,x,x,x,x,x]\n");
         for i in 1..9 {
             let items = vec![format!("*a{}", i - 1); 10].join(",");
             bomb.extend(["a", &i.to_string(), ": &a", &i.to_string(), " [", &items, "]\n"]);
         }
-        assert!(parse_yaml(&bomb, "f").is_err());
-        assert!(parse_yaml("a: [1", "f").is_err());
+        assert!(parse_yaml(&bomb, "f").whole().is_err());
+        assert!(parse_yaml("a: [1", "f").whole().is_err());
     }
 }

@@ -42,7 +42,7 @@ pub fn trust(text: &str, file: &str, key: &str, values: &[String]) -> Result<Str
     if !blank {
         compile_policy(text, file).map_err(first)?;
     }
-    let before = if blank { None } else { Some(parse_yaml(text, file).map_err(first)?) };
+    let before = if blank { None } else { Some(parse_yaml(text, file).whole().map_err(first)?) };
     let mut expected = before.as_ref().map_or(Json::Null, plain);
     let missing: Vec<String> = add(&mut expected, key, values);
     if missing.is_empty() {
@@ -51,7 +51,7 @@ pub fn trust(text: &str, file: &str, key: &str, values: &[String]) -> Result<Str
     let cannot =
         || Box::new(Diagnostic::whole(file, "this file is written in a way that is not edited").help(&help));
     let after = edit(text, before.as_ref(), key, &missing).ok_or_else(cannot)?;
-    let same = parse_yaml(&after, file).is_ok_and(|node| sorted(plain(&node)) == sorted(expected));
+    let same = parse_yaml(&after, file).whole().is_ok_and(|node| sorted(plain(&node)) == sorted(expected));
     if same && compile_policy(&after, file).is_ok() { Ok(after) } else { Err(cannot()) }
 }
 
