@@ -9,6 +9,8 @@ use std::collections::BTreeSet;
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
+use serde_json::json;
+
 use crate::actors::{GrantsFile, short_id};
 use crate::clock;
 use crate::config::state_folder;
@@ -17,6 +19,7 @@ use crate::policy::{GrantKey, LASTING_DAYS, LastingGrant, MOST_DAYS, Offer, revo
 use crate::transport::{Answered, Choice, HeldCall, Reply, Request, ask, running};
 
 use super::Exit;
+use super::args::Format;
 use super::person::{forget_typed, person, read_answer, throw_away_typed};
 use super::show::{self, date, span};
 
@@ -28,6 +31,9 @@ pub(super) struct ApproveArgs {
     /// Stay, and ask about each call that comes.
     #[arg(long, conflicts_with = "id")]
     watch: bool,
+    /// How to print; JSON only lists the calls and takes no answer.
+    #[arg(long, value_enum, default_value = "text", conflicts_with = "watch")]
+    format: Format,
     /// How many days a lasting yes lasts.
     #[arg(long, value_name = "N", default_value_t = LASTING_DAYS, value_parser = clap::value_parser!(u64).range(1..=MOST_DAYS))]
     days: u64,
@@ -110,6 +116,12 @@ impl Desk<'_> {
                     "a call is held for ten minutes, and until its client ends; let the agent try again";
                 return show::failed(err, &problem, help, Exit::CheckFailed);
             }
+        }
+        if self.args.format == Format::Json {
+            let held: Vec<_> =
+                open.iter().map(|open| json!({"process": open.pid, "call": open.call})).collect();
+            show::json(out, &json!({ "held": held }));
+            return Exit::Done;
         }
         if open.is_empty() {
             let text = if reached == 0 { "no Bouncer is running" } else { "no call waits for an answer" };

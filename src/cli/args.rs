@@ -108,6 +108,7 @@ pub(super) enum Command {
     #[command(after_help = "Examples:
   bouncer approve
   bouncer approve --watch
+  bouncer approve --format json
   bouncer approve ID --to-policy policy.yaml")]
     Approve(ApproveArgs),
     /// Show and end what you have allowed for more than a session.
@@ -172,11 +173,15 @@ pub(super) enum PolicyCommand {
     ///
     /// Ends with exit code 3 when one does not load.
     #[command(after_help = "Examples:
-  bouncer policy verify policy.yaml more.yaml")]
+  bouncer policy verify policy.yaml more.yaml
+  bouncer policy verify policy.yaml --format json")]
     Verify {
         /// Policy files.
         #[arg(required = true, value_name = "FILE")]
         files: Vec<PathBuf>,
+        /// How to print.
+        #[arg(long, value_enum, default_value = "text")]
+        format: Format,
     },
     /// Show what all layers together make of a tool, and who said which part.
     #[command(after_help = "Examples:

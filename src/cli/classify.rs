@@ -13,6 +13,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::Exit;
+use super::show::harmless;
 use crate::policy::heuristics::{Derived, ToolDescription, derive};
 use crate::policy::{ArgPath, Effect, Role};
 
@@ -93,8 +94,8 @@ fn tell(file: &Path, payload: &Value, out: &mut dyn Write) -> io::Result<Vec<Str
         match ToolDescription::from_entry(entry) {
             Ok(tool) => {
                 let derived = derive(&tool);
-                serde_json::to_writer(&mut *out, &line(server, &tool.name, &derived))?;
-                writeln!(out)?;
+                let json = serde_json::to_string(&line(server, &tool.name, &derived))?;
+                writeln!(out, "{}", harmless(&json))?;
             }
             Err(cause) => problems.push(format!(
                 "error: an entry of `tools` is no tool\n  --> {shown}: tools[{at}]\n  cause: {cause}\n"

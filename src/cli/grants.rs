@@ -7,6 +7,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Subcommand;
+use serde_json::json;
 
 use crate::actors::GrantsFile;
 use crate::clock;
@@ -15,6 +16,7 @@ use crate::policy::{GrantKey, LastingGrant, revoke_line};
 use crate::provenance::escaped;
 
 use super::Exit;
+use super::args::Format;
 use super::person::person;
 use super::show::{self, date};
 
@@ -33,8 +35,13 @@ pub(super) struct GrantsArgs {
 enum GrantsCommand {
     /// Show the grants that count.
     #[command(after_help = "Examples:
-  bouncer grants list")]
-    List,
+  bouncer grants list
+  bouncer grants list --format json")]
+    List {
+        /// How to print.
+        #[arg(long, value_enum, default_value = "text")]
+        format: Format,
+    },
     /// End grants; the calls that they covered are asked about again.
     #[command(after_help = "Examples:
   bouncer grants revoke ID")]
@@ -67,13 +74,14 @@ pub(super) fn grants(args: &GrantsArgs, out: &mut dyn Write, err: &mut dyn Write
         let _ = writeln!(err, "warning: {} lines cannot be read and grant nothing", lasting.unread);
     }
     let exit = match &args.command {
-        GrantsCommand::List => {
+        GrantsCommand::List { format } => {
             let counts: Vec<_> = lasting.grants().iter().filter(|grant| now < grant.ends).collect();
-            if counts.is_empty() {
-                let _ = writeln!(out, "no lasting grant");
-            }
-            for grant in counts {
-                describe(grant, out);
+            match format {
+                Format::Json => show::json(out, &json!({ "grants": counts })),
+                Format::Text if counts.is_empty() => {
+                    let _ = writeln!(out, "no lasting grant");
+                }
+                Format::Text => counts.into_iter().for_each(|grant| describe(grant, out)),
             }
             Exit::Done
         }

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 
 use super::Exit;
 use super::args::{Format, PolicyCommand, SchemaOf, ShowArgs};
+use super::show::harmless;
 use crate::config;
 use crate::pack::{
     Diagnostic, PolicySource, builtin_packs, file_schema, load_policy, policy_schema, raw, read_policy,
@@ -23,7 +24,7 @@ use crate::policy::{Audience, Bound, Gate, Layer, Locality, ToolPolicy, Upstream
 /// Runs a `policy` command.
 pub(super) fn policy(command: PolicyCommand, out: &mut dyn Write, errors: &mut dyn Write) -> Exit {
     let (text, exit) = match command {
-        PolicyCommand::Verify { files } => verify(&files),
+        PolicyCommand::Verify { files, format } => verify(&files, format),
         PolicyCommand::Show(args) => match show(&args) {
             Ok(text) => (text, Exit::Done),
             Err(problems) => {
@@ -39,30 +40,62 @@ pub(super) fn policy(command: PolicyCommand, out: &mut dyn Write, errors: &mut d
     if out.write_all(text.as_bytes()).and_then(|()| out.flush()).is_err() { Exit::Bug } else { exit }
 }
 
-fn verify(files: &[PathBuf]) -> (String, Exit) {
-    let mut text = String::new();
-    let mut exit = Exit::Done;
-    for file in files {
-        let (problems, entries) = match read_policy(file) {
-            Ok((rules, warnings)) => (warnings, Some(rules.rules.len())),
-            Err(problems) => (problems, None),
-        };
-        for problem in &problems {
+/// What came of one file.
+struct Verified {
+    file: String,
+    /// How many entries it has; `None` where it does not load.
+    entries: Option<usize>,
+    problems: Vec<Diagnostic>,
+}
+
+fn verify(files: &[PathBuf], format: Format) -> (String, Exit) {
+    let all: Vec<Verified> = files
+        .iter()
+        .map(|file| {
+            let (problems, entries) = match read_policy(file) {
+                Ok((rules, warnings)) => (warnings, Some(rules.rules.len())),
+                Err(problems) => (problems, None),
+            };
+            Verified { file: file.display().to_string(), entries, problems }
+        })
+        .collect();
+    let loads = all.iter().all(|verified| verified.entries.is_some());
+    let text = match format {
+        Format::Text => all.iter().map(Verified::as_text).collect::<Vec<_>>().join("\n"),
+        Format::Json => {
+            let files: Vec<Value> = all.iter().map(Verified::as_json).collect();
+            harmless(&pretty(&json!({"loads": loads, "files": files})))
+        }
+    };
+    (text, if loads { Exit::Done } else { Exit::Config })
+}
+
+impl Verified {
+    fn as_text(&self) -> String {
+        let mut text = String::new();
+        for problem in &self.problems {
             let _ = writeln!(text, "{problem}\n");
         }
-        let (faults, warnings): (Vec<_>, Vec<_>) = problems.iter().partition(|p| p.is_error());
-        if let Some(entries) = entries {
-            let (entries, warnings) =
-                (counted(entries, "entry", "entries"), counted(warnings.len(), "warning", "warnings"));
-            let _ = writeln!(text, "{}: loads, {entries} and {warnings}", file.display());
+        let faults = self.problems.iter().filter(|problem| problem.is_error()).count();
+        if let Some(entries) = self.entries {
+            let entries = counted(entries, "entry", "entries");
+            let warnings = counted(self.problems.len(), "warning", "warnings");
+            let _ = writeln!(text, "{}: loads, {entries} and {warnings}", self.file);
         } else {
-            exit = Exit::Config;
-            let faults = counted(faults.len(), "error", "errors");
-            let _ =
-                writeln!(text, "{}: does not load, {faults}; every call would be refused", file.display());
+            let faults = counted(faults, "error", "errors");
+            let _ = writeln!(text, "{}: does not load, {faults}; every call would be refused", self.file);
         }
+        text
     }
-    (text, exit)
+
+    fn as_json(&self) -> Value {
+        json!({
+            "file": self.file,
+            "loads": self.entries.is_some(),
+            "entries": self.entries.unwrap_or(0),
+            "problems": self.problems.iter().map(Diagnostic::as_json).collect::<Vec<_>>(),
+        })
+    }
 }
 
 fn counted(number: usize, one: &str, many: &str) -> String {
@@ -98,7 +131,7 @@ fn show(args: &ShowArgs) -> Result<String, Vec<Diagnostic>> {
     let tool = describe(&name, args.tools.as_deref())?;
     let rule = policy.tool_policy(&upstream, &tool);
     Ok(match args.format {
-        Format::Json => pretty(&as_json(&upstream, &name, &rule)),
+        Format::Json => harmless(&pretty(&as_json(&upstream, &name, &rule))),
         Format::Text => as_text(&upstream, &name, &rule),
     })
 }
@@ -328,7 +361,7 @@ mod tests {
         };
         let good = write("good.yaml", "send: {exfiltrating: false}\n");
         let bad = write("bad.yaml", "send: {max_calls: x}\nread: 1\n");
-        let (text, exit) = verify(&[good, bad]);
+        let (text, exit) = verify(&[good, bad], Format::Text);
         assert_eq!(exit, Exit::Config);
         assert!(text.contains("good.yaml: loads, 1 entry and 1 warning"), "{text}");
         assert!(text.contains("bad.yaml: does not load, 2 errors; every call would be refused"), "{text}");

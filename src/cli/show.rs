@@ -21,6 +21,32 @@ pub(super) fn no_state(err: &mut dyn Write) -> Exit {
     failed(err, "no folder for Bouncer's state", help, Exit::Usage)
 }
 
+/// Prints a value for programs.
+pub(super) fn json(out: &mut dyn Write, value: &serde_json::Value) {
+    // A reader that went away (`| head`) wants no more.
+    let _ = writeln!(out, "{}", harmless(&format!("{value:#}")));
+}
+
+/// JSON text in which every character that a terminal acts on, or that takes no ink, is an escape of
+/// JSON; it means the same.
+pub(super) fn harmless(json: &str) -> String {
+    let mut shown = String::with_capacity(json.len());
+    for c in json.chars() {
+        match c {
+            '\n' => shown.push(c),
+            // Between values only: strings of JSON hold neither.
+            '\t' | '\r' => shown.push(' '),
+            _ if c.is_control() || is_hidden(c) => {
+                for unit in c.encode_utf16(&mut [0; 2]) {
+                    let _ = write!(shown, "\\u{unit:04x}");
+                }
+            }
+            _ => shown.push(c),
+        }
+    }
+    shown
+}
+
 /// A span of seconds in words, rounded down.
 pub(super) fn span(seconds: u64) -> String {
     match seconds {
@@ -126,6 +152,16 @@ mod tests {
             assert!(!shown.contains(hidden), "{shown}");
             assert!(shown.contains(kept), "{shown}");
         }
+    }
+
+    #[test]
+    fn json_means_the_same_without_what_a_terminal_acts_on() {
+        let value = serde_json::json!({"a": "\u{1b}[2J\u{9b}2J \u{202e}x \u{e0041}é\n", "b": 1});
+        let mut out = Vec::new();
+        json(&mut out, &value);
+        let text = String::from_utf8(out).unwrap();
+        assert!(text.chars().all(|c| c == '\n' || !(c.is_control() || is_hidden(c))), "{text:?}");
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&text).unwrap(), value);
     }
 
     #[test]

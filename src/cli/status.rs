@@ -57,7 +57,7 @@ pub(super) fn status(args: &StatusArgs, out: &mut dyn Write, err: &mut dyn Write
         }
         if args.format == Format::Json {
             let line = serde_json::json!({ "process": pid, "status": report });
-            let _ = writeln!(out, "{line}");
+            let _ = writeln!(out, "{}", show::harmless(&line.to_string()));
         } else {
             describe(pid, &report, now, out);
         }

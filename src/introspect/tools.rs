@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::server::Fault;
 use super::verdict::{Hypothetical, judge};
 use super::{Knowledge, resources};
-use crate::pack::{Severity, compile_policy};
+use crate::pack::{Diagnostic, compile_policy};
 use crate::provenance::escaped;
 
 /// Records of the audit log that are told at most.
@@ -165,20 +165,7 @@ fn verify_policy(given: &Map<String, Value>) -> Result<Value, String> {
         Ok((rules, warnings)) => (true, rules.rules.len(), warnings),
         Err(problems) => (false, 0, problems),
     };
-    let problems: Vec<Value> = problems
-        .iter()
-        .map(|problem| {
-            let severity = if problem.severity == Severity::Error { "error" } else { "warning" };
-            json!({
-                "severity": severity,
-                "message": problem.message,
-                "line": problem.at.map(|at| at.line),
-                "column": problem.at.map(|at| at.column),
-                "cause": problem.cause,
-                "help": problem.help,
-            })
-        })
-        .collect();
+    let problems: Vec<Value> = problems.iter().map(Diagnostic::as_json).collect();
     Ok(json!({"loads": loads, "entries": entries, "problems": problems}))
 }
 

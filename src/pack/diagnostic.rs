@@ -6,6 +6,8 @@
 
 use std::fmt;
 
+use serde_json::{Value, json};
+
 /// A place in a file. Both numbers count from 1; columns count characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Position {
@@ -27,6 +29,16 @@ pub enum Severity {
     Warning,
     /// The file does not load.
     Error,
+}
+
+impl Severity {
+    /// The word of messages.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Warning => "warning",
+            Self::Error => "error",
+        }
+    }
 }
 
 /// One problem of one file.
@@ -89,15 +101,23 @@ impl Diagnostic {
     pub fn is_error(&self) -> bool {
         self.severity == Severity::Error
     }
+
+    /// The problem for programs; what is not said is null. The file is left to whoever names it.
+    pub fn as_json(&self) -> Value {
+        json!({
+            "severity": self.severity.as_str(),
+            "message": self.message,
+            "line": self.at.map(|at| at.line),
+            "column": self.at.map(|at| at.column),
+            "cause": self.cause,
+            "help": self.help,
+        })
+    }
 }
 
 impl fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let word = match self.severity {
-            Severity::Warning => "warning",
-            Severity::Error => "error",
-        };
-        write!(f, "{word}: {}\n  --> {}", self.message, self.file)?;
+        write!(f, "{}: {}\n  --> {}", self.severity.as_str(), self.message, self.file)?;
         if let Some(at) = self.at {
             write!(f, ":{}:{}", at.line, at.column)?;
         }

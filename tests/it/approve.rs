@@ -131,6 +131,22 @@ fn two_clients_wait_and_each_gets_its_own_answer() {
     let listed = bouncer(&stage, &["approve"]);
     assert!(stdout(&listed).contains(&first) && stdout(&listed).contains(&second), "{listed:?}");
     assert_eq!(listed.status.code(), Some(2), "no terminal, no answer");
+    let listed = bouncer(&stage, &["approve", "--format", "json"]);
+    assert_eq!(listed.status.code(), Some(0), "to list is no answer");
+    let listed: Value = serde_json::from_slice(&listed.stdout).expect("JSON");
+    let held = listed["held"].as_array().expect("a list");
+    let ids: Vec<&str> = held.iter().filter_map(|held| held["call"]["id"].as_str()).collect();
+    assert!(ids.len() == 2 && ids.contains(&first.as_str()) && ids.contains(&second.as_str()), "{listed:#}");
+    for held in held {
+        assert_eq!(
+            (&held["call"]["upstream"], &held["call"]["tool"]),
+            (&json!("mail"), &json!("send_email"))
+        );
+        assert!(held["call"]["question"].as_str().is_some_and(|text| text.contains("new@partner.example")));
+        assert!(
+            held["process"].as_u64().is_some_and(|pid| [one.pid(), two.pid()].map(u64::from).contains(&pid))
+        );
+    }
     assert_eq!(approve(&stage, &[&second], "s").0, Some(0));
     assert_eq!(send(&mut two, "new@partner.example"), Ok(()));
     assert_eq!(send(&mut one, "new@partner.example"), Err(first));
@@ -196,9 +212,20 @@ fn a_lasting_yes_outlives_its_bouncer_and_ends_when_revoked() {
         assert!(listed.contains(piece), "{piece} in {listed}");
     }
     let grant = listed.split_whitespace().next().expect("an id").to_owned();
+    let grants = || -> Value {
+        serde_json::from_slice(&bouncer(&stage, &["grants", "list", "--format", "json"]).stdout)
+            .expect("JSON")
+    };
+    let told = grants()["grants"][0].clone();
+    assert_eq!((&told["id"], &told["effect"]), (&json!(grant), &json!("send")), "{told:#}");
+    assert!(told["keys"].to_string().contains("new@partner.example"), "{told:#}");
+    let lasts = told["ends"].as_u64().expect("ms") - told["given"].as_u64().expect("ms");
+    // It ends so many days after the question, and was given with the answer.
+    assert!(lasts <= 7 * 86_400_000 && lasts > 6 * 86_400_000, "{lasts}");
     let records = stage.audit();
     assert!(records.iter().any(|record| record["evidence"].to_string().contains(&grant)), "{records:#?}");
     assert!(bouncer(&stage, &["grants", "revoke", &grant]).status.success());
+    assert_eq!(grants(), json!({"grants": []}));
     send(&mut client, "new@partner.example").expect_err("revoked, and seen at once");
     assert_eq!(stdout(&bouncer(&stage, &["grants", "expire"])), "0 ended\n");
     assert_eq!(bouncer(&stage, &["grants", "revoke", &grant]).status.code(), Some(4));

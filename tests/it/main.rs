@@ -32,6 +32,7 @@ mod lists;
 mod names;
 mod passing;
 mod pins;
+mod policy;
 mod processes;
 mod questions;
 mod real;

@@ -107,7 +107,7 @@ pub(in crate::cli) fn audit(args: &AuditArgs, out: &mut dyn Write, errors: &mut 
         AuditCommand::Summary { format } => summarize(&log).and_then(|summary| {
             match format {
                 Format::Text => counts::print(&summary, out)?,
-                Format::Json => writeln!(out, "{:#}", counts::as_json(&summary))?,
+                Format::Json => show::json(out, &counts::as_json(&summary)),
             }
             Ok(Exit::Done)
         }),
@@ -207,7 +207,8 @@ fn print_checked(checked: &Checked, head: &str, format: Format, out: &mut dyn Wr
             "records": checked.records, "bytes": checked.bytes, "whole": checked.broken.is_none(),
             "broken": broken, "breaks": checked.breaks, "head": head, "end": checked.head,
         });
-        return writeln!(out, "{value:#}");
+        show::json(out, &value);
+        return Ok(());
     }
     match &checked.broken {
         None => {

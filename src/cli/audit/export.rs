@@ -57,7 +57,7 @@ fn cell(text: &str) -> String {
     }
 }
 
-/// Writes the records as they are; a line that is no JSON as `{"no_record": TEXT}`.
+/// Writes the records with all they hold; a line that is no JSON as `{"no_record": TEXT}`.
 pub(super) fn json(log: impl BufRead, out: &mut dyn Write) -> io::Result<()> {
     out.write_all(b"[")?;
     let mut records = Records::new(log);
@@ -65,8 +65,10 @@ pub(super) fn json(log: impl BufRead, out: &mut dyn Write) -> io::Result<()> {
     while let Some(line) = records.next_line()? {
         out.write_all(before.as_bytes())?;
         before = ",\n";
-        if serde_json::from_slice::<serde::de::IgnoredAny>(line.bytes).is_ok() {
-            out.write_all(line.bytes)?;
+        let text = std::str::from_utf8(line.bytes).ok();
+        let text = text.filter(|text| serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok());
+        if let Some(text) = text {
+            out.write_all(show::harmless(text).as_bytes())?;
         } else {
             let text = String::from_utf8_lossy(line.bytes.get(..CELL).unwrap_or(line.bytes)).into_owned();
             write!(out, "{}", serde_json::json!({"no_record": escaped(&text, CELL)}))?;

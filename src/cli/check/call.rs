@@ -58,8 +58,7 @@ pub(super) fn call(
         Format::Text => print(&upstream, &tool, &tried, out),
         Format::Json => {
             let value = as_json(&upstream, &tool, &tried);
-            let _ = serde_json::to_writer_pretty(&mut *out, &value);
-            let _ = writeln!(out);
+            show::json(out, &value);
         }
     }
     Exit::Done

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::super::Exit;
+use super::super::{Exit, show};
 use super::command::CheckArgs;
 use crate::cli::args::Format;
 use crate::config;
@@ -29,8 +29,7 @@ pub(super) fn cases(args: &CheckArgs, out: &mut dyn Write, errors: &mut dyn Writ
                 Format::Json => {
                     let cases: Vec<Value> = results.into_iter().map(|result| result.json).collect();
                     let value = json!({"cases": cases, "total": total, "wrong": wrong});
-                    let _ = serde_json::to_writer_pretty(&mut *out, &value);
-                    let _ = writeln!(out);
+                    show::json(out, &value);
                 }
             }
             if wrong == 0 { Exit::Done } else { Exit::CheckFailed }

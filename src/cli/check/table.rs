@@ -5,6 +5,7 @@ use std::io::Write;
 
 use serde_json::json;
 
+use super::super::show;
 use super::rows::{Found, Row, Server};
 use crate::policy::Layer;
 
@@ -111,8 +112,7 @@ pub(super) fn print_json(servers: &[Server], general: &[Found], out: &mut dyn Wr
     let needs =
         servers.iter().any(Server::needs_decision) || general.iter().any(|found| found.needs_decision);
     let value = json!({"servers": servers, "findings": general, "needs_decision": needs});
-    let _ = serde_json::to_writer_pretty(&mut *out, &value);
-    let _ = writeln!(out);
+    show::json(out, &value);
 }
 
 #[cfg(test)]
