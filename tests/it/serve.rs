@@ -2,6 +2,7 @@
 //! those of the proxy and of `check --call`.
 
 use std::path::Path;
+use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
@@ -389,27 +390,59 @@ fn three_hundred_random_calls_get_the_verdicts_of_the_proxy() {
         *seen.entry(said["verdict"].to_string()).or_insert(0) += 1;
     }
     assert!(seen.len() == 3 && seen.values().all(|count| *count >= 20), "every verdict is met: {seen:?}");
-    // And `check --call` says the same of some of them.
-    std::fs::write(stage.path().join("page.txt"), PAGE).expect("a folder");
-    for (call, said) in expected.iter().step_by(75) {
-        let name = format!("all.{}", call["tool"].as_str().expect("a name"));
-        let arguments = call["args"].to_string();
-        let output = stage.command(&[
-            "check",
-            "--call",
-            &name,
-            "--args",
-            &arguments,
-            "--context",
-            "page.txt",
-            "--format",
-            "json",
-        ]);
-        let checked: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    // And `check --call` says the same of each.
+    let checked = checked(policy, &expected);
+    for ((call, said), checked) in expected.iter().zip(&checked) {
+        let told =
+            |value: &Value| [value["verdict"].clone(), value["contract"].clone(), value["effect"].clone()];
         assert_eq!(
-            (&checked["verdict"], &checked["contract"]),
-            (&said["verdict"], &said["contract"]),
-            "{call}"
+            told(checked),
+            told(said),
+            "{call}\ncheck: {}\nserve: {}",
+            checked["reason"],
+            said["reason"]
         );
     }
+}
+
+/// What `check --call` says of each call, through the binary. It starts the server for every one of
+/// them, so that is a shell that answers with the list of tools and nothing else.
+fn checked(policy: &str, calls: &[(Value, Value)]) -> Vec<Value> {
+    let folder = tempfile::tempdir().expect("a folder");
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).expect("a folder");
+    let started = json!({"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": {"name": "all", "version": "1"}});
+    write("started.json", &started.to_string());
+    write("listed.json", &json!({"tools": tools()}).to_string());
+    write(
+        "server.sh",
+        "read -r started < started.json; read -r listed < listed.json\n\
+         while read -r line; do\n\
+         id=${line#*\\\"id\\\":}; id=${id%%[,\\}]*}\n\
+         case $line in\n\
+         *'\"initialize\"'*) printf '{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":%s}\\n' \"$id\" \"$started\";;\n\
+         *'\"tools/list\"'*) printf '{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":%s}\\n' \"$id\" \"$listed\";;\n\
+         esac\n\
+         done\n",
+    );
+    let server = json!({"command": "sh", "args": ["server.sh"], "cwd": folder.path()});
+    write("servers.json", &json!({"mcpServers": {"all": server}}).to_string());
+    write("policy.yaml", policy);
+    write("page.txt", PAGE);
+    let check = |call: &Value| -> Value {
+        let name = format!("all.{}", call["tool"].as_str().expect("a name"));
+        let arguments = call["args"].to_string();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_bouncer"));
+        command.args(["check", "--config", "servers.json", "--policy", "policy.yaml", "--state", "state"]);
+        command.args(["--call", &name, "--args", &arguments, "--context", "page.txt", "--format", "json"]);
+        let output = command.current_dir(folder.path()).stdin(Stdio::null()).output().expect("it ends");
+        serde_json::from_slice(&output.stdout)
+            .unwrap_or_else(|error| panic!("{call}: {error}: {}", String::from_utf8_lossy(&output.stderr)))
+    };
+    let share = |calls: &[(Value, Value)]| calls.iter().map(|(call, _)| check(call)).collect::<Vec<_>>();
+    let share = &share;
+    std::thread::scope(|scope| {
+        let parts = calls.chunks(calls.len().div_ceil(4));
+        let threads: Vec<_> = parts.map(|calls| scope.spawn(move || share(calls))).collect();
+        threads.into_iter().flat_map(|thread| thread.join().expect("it ends")).collect()
+    })
 }
