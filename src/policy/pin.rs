@@ -153,13 +153,16 @@ pub struct ServerPin {
     /// The tools that a person looked at and accepted as they are pinned.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     accepted: BTreeSet<String>,
+    /// Whether a person accepted the instructions as they are pinned.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    accepted_instructions: bool,
 }
 
 impl ServerPin {
     /// The pin of a listing: the server's instructions, and its tools by name.
     pub fn new(instructions: Option<&str>, tools: BTreeMap<String, Pin>) -> Self {
         let pinned = |text: &str| Pinned::new(&Value::String(text.to_owned()), Reading::Prose);
-        Self { instructions: instructions.map(pinned), tools, accepted: BTreeSet::new() }
+        Self { instructions: instructions.map(pinned), tools, ..Self::default() }
     }
 
     /// The tools of `later` that are not what was pinned, with all that differs. Empty without drift.
@@ -203,7 +206,27 @@ impl ServerPin {
         self.accepted.extend(later.tools.keys().cloned());
         if later.instructions.is_some() {
             self.instructions.clone_from(&later.instructions);
+            self.accepted_instructions = true;
         }
+    }
+
+    /// Accepts what differs in `later`, and nothing that was only pinned.
+    pub fn accept_drift(&mut self, later: &Self) {
+        let drift = self.drift(later);
+        if drift.values().flatten().any(|change| *change == Change::Instructions) {
+            self.instructions.clone_from(&later.instructions);
+            self.accepted_instructions = true;
+        }
+        for (name, changes) in drift {
+            if changes.iter().any(|change| *change != Change::Instructions) {
+                self.accept(later, Some(&name));
+            }
+        }
+    }
+
+    /// Whether a person accepted the instructions as they are pinned.
+    pub fn has_accepted_instructions(&self) -> bool {
+        self.accepted_instructions
     }
 
     /// Whether a person accepted this tool as it is pinned.
@@ -328,8 +351,12 @@ mod tests {
         let later = server(Some("new words"), &[b.clone(), tool("d", "x")]);
         accepted.accept(&later, Some("d"));
         assert_eq!(words(&accepted.drift(&later)), ["b: server instructions", "d: server instructions"]);
+        assert!(accepted.is_accepted("d") && !accepted.has_accepted_instructions());
+        accepted.accept_drift(&later);
+        assert!(accepted.drift(&later).is_empty() && accepted.has_accepted_instructions());
+        assert!(!accepted.is_accepted("b"), "what did not differ was not shown");
         accepted.accept(&later, None);
-        assert!(accepted.drift(&later).is_empty());
+        assert!(accepted.is_accepted("b"));
         assert!(accepted.drift(&server(None, &[a])).is_empty(), "a tool that comes back is known");
     }
 

@@ -30,6 +30,10 @@ pub enum NoteKind {
 }
 
 impl NoteKind {
+    /// All kinds.
+    pub const ALL: [Self; 5] =
+        [Self::Invisible, Self::TerminalEscape, Self::Shadowing, Self::Secrecy, Self::Orders];
+
     /// The name used in reports.
     pub fn as_str(self) -> &'static str {
         match self {

@@ -3,6 +3,7 @@
 //! Only a person at a terminal may accept: an agent that can run commands must not be able to. What is
 //! shown is hostile text, escaped.
 
+use std::collections::btree_map::Entry;
 use std::io::{self, BufRead, IsTerminal, Write};
 
 use serde_json::Value;
@@ -47,14 +48,13 @@ fn accept_with(
         if matches!(meant, Meant::Nothing) {
             continue;
         }
-        let tool = meant.tool();
         named = true;
         if let Some(down) = &upstream.down {
             let problem = format!("`{}` could not be reached: {down}", upstream.config.name);
             exit = show::failed(errors, &problem, "nothing of it was accepted", Exit::CheckFailed);
             continue;
         }
-        if !describe(upstream, tool, out) {
+        if !describe(upstream, meant, out) {
             continue;
         }
         if !answer(out) {
@@ -62,7 +62,7 @@ fn accept_with(
             exit = Exit::CheckFailed;
             continue;
         }
-        match store(&world.pins, &upstream.key, &upstream.now, tool) {
+        match store(&world.pins, upstream, meant) {
             Ok(()) => {
                 let _ = writeln!(out, "  accepted; a Bouncer that runs shows it within a second or two");
             }
@@ -87,6 +87,9 @@ fn accept_with(
 #[derive(Clone, Copy)]
 enum Meant<'u> {
     Nothing,
+    /// What drifted of it, with that of all others.
+    Drift,
+    /// Everything of it, what was only pinned too.
     Everything,
     Tool(&'u str),
 }
@@ -94,7 +97,10 @@ enum Meant<'u> {
 impl<'u> Meant<'u> {
     fn of(upstream: &'u Upstream, which: &str) -> Self {
         let name = upstream.config.name.as_str();
-        if which.is_empty() || which == name {
+        if which.is_empty() {
+            return Self::Drift;
+        }
+        if which == name {
             return Self::Everything;
         }
         let tool = which.strip_prefix(name).and_then(|rest| rest.strip_prefix('.'));
@@ -110,10 +116,14 @@ impl<'u> Meant<'u> {
 }
 
 /// Shows what there is to accept; `false` when there is nothing.
-fn describe(upstream: &Upstream, tool: Option<&str>, out: &mut dyn Write) -> bool {
+fn describe(upstream: &Upstream, meant: Meant<'_>, out: &mut dyn Write) -> bool {
+    let tool = meant.tool();
     let name = escaped(&upstream.config.name, 60);
     let Some(pinned) = &upstream.pinned else {
         let _ = writeln!(out, "{name}: not pinned yet; {} tools as they are now", upstream.tools.len());
+        if tool.is_none() {
+            show_instructions(upstream, out);
+        }
         for listed in upstream.tools.iter().filter(|listed| tool.is_none_or(|tool| tool == listed.name)) {
             let _ = writeln!(
                 out,
@@ -125,7 +135,7 @@ fn describe(upstream: &Upstream, tool: Option<&str>, out: &mut dyn Write) -> boo
         return true;
     };
     let drift = upstream.drift();
-    let meant = |listed: &&Listed| tool.is_none_or(|tool| tool == listed.name);
+    let is_meant = |listed: &&Listed| tool.is_none_or(|tool| tool == listed.name);
     let mut any = false;
     let instructions = drift.values().flatten().any(|change| *change == Change::Instructions);
     if instructions && tool.is_none() {
@@ -133,23 +143,39 @@ fn describe(upstream: &Upstream, tool: Option<&str>, out: &mut dyn Write) -> boo
         let _ = writeln!(out, "{name}: its instructions changed");
         let (old, new) = (pinned.instructions().unwrap_or_default(), upstream.instructions.as_deref());
         let _ = writeln!(out, "    {}", word_diff(old, new.unwrap_or_default()));
-    }
-    for listed in upstream.tools.iter().filter(meant) {
-        let Some(changes) = drift.get(&listed.name) else {
-            // A person may also accept what was only pinned, with all that is noted about it.
-            any |= tool.is_some() && !pinned.is_accepted(&listed.name);
-            continue;
-        };
+    } else if matches!(meant, Meant::Everything)
+        && upstream.instructions.is_some()
+        && !pinned.has_accepted_instructions()
+    {
         any = true;
-        let _ = writeln!(out, "{name}.{}: {}", escaped(&listed.name, 80), in_words(changes));
-        for change in changes {
-            show_change(listed, pinned, change, out);
+        let _ = writeln!(out, "{name}: as first seen");
+        show_instructions(upstream, out);
+    }
+    for listed in upstream.tools.iter().filter(is_meant) {
+        let shown = escaped(&listed.name, 80);
+        if let Some(changes) = drift.get(&listed.name) {
+            any = true;
+            let _ = writeln!(out, "{name}.{shown}: {}", in_words(changes));
+            for change in changes {
+                show_change(listed, pinned, change, out);
+            }
+        } else if !matches!(meant, Meant::Drift) && !pinned.is_accepted(&listed.name) {
+            // A person may also accept what was only pinned, with all that is noted about it.
+            any = true;
+            let _ = writeln!(out, "{name}.{shown}: as first seen");
+            let _ = writeln!(out, "    description: {}", text_of(listed, "description", FIRST_WORDS));
         }
     }
     if !any {
         let _ = writeln!(out, "{name}: as pinned");
     }
     any
+}
+
+fn show_instructions(upstream: &Upstream, out: &mut dyn Write) {
+    if let Some(text) = &upstream.instructions {
+        let _ = writeln!(out, "    instructions: {}", escaped(text, 2_000));
+    }
 }
 
 fn show_change(listed: &Listed, pinned: &ServerPin, change: &Change, out: &mut dyn Write) {
@@ -182,13 +208,14 @@ fn as_text(value: &Value) -> String {
 /// How often a held lock is tried again.
 const TRIES: u32 = 100;
 
-fn store(pins: &PinFile, key: &str, now: &ServerPin, tool: Option<&str>) -> Result<(), PinFault> {
+fn store(pins: &PinFile, upstream: &Upstream, meant: Meant<'_>) -> Result<(), PinFault> {
+    let now = &upstream.now;
     for _ in 0..TRIES {
-        let put = |book: &mut PinBook| {
+        let put = |book: &mut PinBook| match (book.upstreams.entry(upstream.key.clone()), meant) {
+            (Entry::Occupied(mut known), Meant::Drift) => known.get_mut().accept_drift(now),
             // A single tool of a server that was never seen pins the server with it: the rest would be
             // drift otherwise.
-            let entry = book.upstreams.entry(key.to_owned()).or_insert_with(|| now.clone());
-            entry.accept(now, tool);
+            (entry, meant) => entry.or_insert_with(|| now.clone()).accept(now, meant.tool()),
         };
         if pins.change(put)?.is_some() {
             return Ok(());

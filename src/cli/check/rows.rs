@@ -10,7 +10,8 @@ use super::world::{Listed, Upstream, World};
 use crate::actors::pins::in_words;
 use crate::pack::nearest;
 use crate::policy::{
-    Bound, Change, Effect, Layer, Outcome, PinMode, Preview, ServerPin, ToolKey, ToolPolicy, preview, review,
+    Bound, Change, Effect, Layer, NoteKind, Outcome, PinMode, Preview, ServerPin, ToolKey, ToolPolicy,
+    preview, review,
 };
 use crate::provenance::escaped;
 
@@ -28,6 +29,11 @@ pub(in crate::cli) struct Found {
 impl Found {
     fn decide(kind: &'static str, text: impl Into<String>) -> Self {
         Self { kind, text: text.into(), needs_decision: true }
+    }
+
+    /// Whether it stays until a person accepts what the server says of itself, changed or not.
+    pub(super) fn is_lasting(&self) -> bool {
+        self.needs_decision && NoteKind::ALL.iter().any(|kind| kind.as_str() == self.kind)
     }
 
     fn note(kind: &'static str, text: impl Into<String>) -> Self {
@@ -120,13 +126,12 @@ fn server(world: &World, upstream: &Upstream, owners: &BTreeMap<&str, BTreeSet<&
         if differs && world.mode != PinMode::Off {
             found.push(Found::decide("drift", "its instructions changed since they were first seen"));
         }
+        let is_accepted =
+            !differs && upstream.pinned.as_ref().is_some_and(ServerPin::has_accepted_instructions);
         for note in review(&Value::String(text.clone()), &others) {
             let text = format!("instructions{}", note.text);
-            found.push(Found {
-                kind: note.kind.as_str(),
-                text,
-                needs_decision: note.kind.needs_decision() && differs,
-            });
+            let needs_decision = note.kind.needs_decision() && !is_accepted;
+            found.push(Found { kind: note.kind.as_str(), text, needs_decision });
         }
     }
     let tools = upstream.tools.iter().filter_map(|tool| row(world, upstream, tool, &drift, &others));

@@ -11,6 +11,13 @@ use crate::policy::Layer;
 
 const WIDTH: usize = 80;
 const TOOL: usize = 28;
+/// What the columns mean.
+const LEGEND: &str = "\
+LISTED, UNPROVEN, TAINTED: what a call gets whose destination your policy lists,
+nobody vouched for, or a stranger's text named. BY: who says what the tool does.
+CALLS: the limit a session.
+
+";
 
 /// Prints servers and findings for people.
 pub(super) fn print(servers: &[Server], general: &[Found], out: &mut dyn Write) {
@@ -32,6 +39,9 @@ pub(super) fn print(servers: &[Server], general: &[Found], out: &mut dyn Write) 
         }
         text.push('\n');
     }
+    if servers.iter().any(|server| !server.tools.is_empty()) {
+        text.push_str(LEGEND);
+    }
     for found in general {
         text.push_str(&finding(found, ""));
     }
@@ -48,6 +58,11 @@ pub(super) fn print(servers: &[Server], general: &[Found], out: &mut dyn Write) 
     };
     if all().any(|found| found.kind == "drift") {
         text.push_str("help: `bouncer check --accept` shows each change and asks\n");
+    }
+    if all().any(Found::is_lasting) {
+        text.push_str(
+            "help: `bouncer check --accept SERVER.TOOL` accepts a tool as it is, SERVER all of it\n",
+        );
     }
     // A reader that went away (`| head`) wants no more.
     let _ = out.write_all(text.as_bytes());
