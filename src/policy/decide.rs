@@ -131,15 +131,16 @@ fn destinations(facts: &Facts) -> Vec<Finding> {
 /// Content that leaves. A local upstream keeps what it is given, and is no destination, unless the
 /// call is a sink all the same.
 fn flows(facts: &Facts) -> Vec<Finding> {
-    facts
-        .flows
-        .iter()
-        .filter(|_| facts.locality == Locality::Elsewhere || facts.effect.is_sink())
-        .map(|flow| {
-            let outcome = if flow.granted { Outcome::Allow } else { Outcome::Ask };
-            Finding { outcome, reason: Reason::Flow(Box::new(flow.clone())) }
-        })
-        .collect()
+    if facts.locality == Locality::Local && !facts.effect.is_sink() {
+        return Vec::new();
+    }
+    let known = facts.flows.iter().map(|flow| {
+        let outcome = if flow.granted { Outcome::Allow } else { Outcome::Ask };
+        Finding { outcome, reason: Reason::Flow(Box::new(flow.clone())) }
+    });
+    // FAIL CLOSED: what was not looked at may hold anything.
+    let rest = facts.content_cut.then(|| Finding { outcome: Outcome::Ask, reason: Reason::TooMuchContent });
+    known.chain(rest).collect()
 }
 
 impl super::Cells {

@@ -65,6 +65,7 @@ fn facts(effect: Effect, destinations: Vec<DestinationFacts>) -> Facts {
         destinations,
         truncated: false,
         flows: Vec::new(),
+        content_cut: false,
         amount: AmountState::Vouched,
         asked: Asked::No,
         call_granted: None,
@@ -234,7 +235,7 @@ fn refusals_and_grants_of_exact_calls_are_remembered() {
 fn content_asks_even_where_the_effect_is_a_read() {
     let flow = FlowFacts {
         pointer: "/context".into(),
-        content: FlowContent::Text { from: place(PlaceKind::FreeText), chars: 80, container: None },
+        content: FlowContent::Text { from: place(PlaceKind::FreeText), chars: Some(80), container: None },
         granted: false,
     };
     let mut read = facts(Effect::Read, vec![]);

@@ -155,8 +155,8 @@ pub enum FlowContent {
     Text {
         /// The place it was read at.
         from: Place,
-        /// Contiguous characters found.
-        chars: usize,
+        /// Contiguous characters found; `None` where they are no longer kept and only a part is known again.
+        chars: Option<usize>,
         /// The container that it leaves, where it stays at its upstream.
         container: Option<String>,
     },
@@ -216,6 +216,8 @@ pub struct Facts {
     pub truncated: bool,
     /// Content that leaves.
     pub flows: Vec<FlowFacts>,
+    /// Whether the arguments hold more content than was looked at: what of it leaves is not known.
+    pub content_cut: bool,
     /// The amount, for a call that spends.
     pub amount: AmountState,
     /// Whether the user asked for the effect at all, for calls without a destination.
@@ -245,6 +247,7 @@ impl Facts {
             destinations: Vec::new(),
             truncated: false,
             flows: Vec::new(),
+            content_cut: false,
             amount: AmountState::None,
             asked: Asked::No,
             call_granted: None,

@@ -2,14 +2,14 @@
 //! what allowed calls created. One value, so that the running proxy, `check` and the cases of a
 //! policy trace through the same thing.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
 use crate::provenance::{
-    Decoding, Destination, DestinationReason, Engine, Flow, Kind, Limits, Named, Naming, Origin, OwnField,
-    Place, ReadCall, Reading, Record, Said, Sent, Source, Standing, Thing, Trace, Vouched, Words, extract,
-    is_structure, secrets_in, strict_form, structures,
+    Decoding, Destination, DestinationReason, Engine, Flow, Flows, Kind, Leaves, Limits, Named, Naming,
+    Origin, OwnField, Place, ReadCall, Reading, Record, Said, Sent, Source, Standing, Thing, Trace, Vouched,
+    Words, extract, is_structure, secrets_in, strict_form, structures,
 };
 
 use super::container::{Containers, containers};
@@ -140,22 +140,15 @@ pub struct Traced {
     /// Whether every amount was typed for whom the call pays, and not paid to them before.
     pub amounts_typed: bool,
     /// Content that leaves its upstream or its container.
-    pub flows: Vec<FlowSeen>,
+    pub flows: Vec<Flow>,
+    /// Whether more content may leave: not all of it was looked at.
+    pub content_cut: bool,
     /// Secret-shaped values.
     pub secrets: Vec<SecretSeen>,
     /// Whether more destinations were asked about than are answered for: the rest is unproven.
     pub truncated: bool,
     /// Whether the history is whole.
     pub complete: bool,
-}
-
-/// Content that leaves where it was read.
-#[derive(Debug, Clone)]
-pub struct FlowSeen {
-    /// What, and where it was read.
-    pub flow: Flow,
-    /// The container that it leaves, where it stays at its upstream.
-    pub container: Option<String>,
 }
 
 /// A secret-shaped value in the arguments.
@@ -171,6 +164,8 @@ pub struct SecretSeen {
 
 /// Destinations that one call is traced for, those behind its ids among them.
 const MOST_DESTINATIONS: usize = 512;
+/// Containers that are looked for in prompts for one call.
+const MOST_CONTAINERS: usize = 64;
 /// Bytes of prompts that are read for the destinations of one call.
 const WORDS_READ: usize = 64 * 1024 * 1024;
 
@@ -279,11 +274,14 @@ impl History {
                 || self.destinations(query, destination, &within, &mut destinations);
         }
         let searched = query.content == Content::Searched;
+        let flows = if searched { self.flows(query, arguments, &within) } else { Flows::default() };
         Traced {
             destinations,
             asked: self.asked(query, None),
             amounts_typed: self.sums(query).is_some(),
-            flows: if searched { self.flows(query, arguments) } else { Vec::new() },
+            flows: flows.found,
+            content_cut: flows.cut
+                && (query.effect.is_sink() || self.engine.shows_elsewhere(&query.upstream)),
             secrets: if searched { self.secrets(arguments, &query.upstream) } else { Vec::new() },
             truncated,
             complete: self.engine.is_complete(),
@@ -408,28 +406,37 @@ impl History {
         }
     }
 
-    fn flows(&self, query: &Query, arguments: &Value) -> Vec<FlowSeen> {
-        let here = containers(arguments);
-        let flows = self.engine.flows(arguments, &query.upstream).into_iter();
-        flows
-            .filter_map(|flow| {
-                if flow.from.upstream != query.upstream {
-                    return Some(FlowSeen { flow, container: None });
+    /// Content of the arguments that leaves its upstream, or its container for one that the call does not work
+    /// in and the user did not name. What is no sink keeps at an upstream what it showed.
+    fn flows(&self, query: &Query, arguments: &Value, here: &[String]) -> Flows {
+        let mut named: BTreeMap<String, bool> = BTreeMap::new();
+        let mut stays = |container: &String| {
+            here.contains(container) || {
+                let is_full = named.len() >= MOST_CONTAINERS;
+                let known = named.get(container).copied();
+                // FAIL CLOSED: with so many, one that nobody looked up is named by nobody.
+                known.unwrap_or_else(|| {
+                    !is_full && *named.entry(container.clone()).or_insert_with(|| self.is_named(container))
+                })
+            }
+        };
+        self.engine.flows(arguments, &query.upstream, &mut |from, call| {
+            if from != query.upstream {
+                return Leaves::Upstream;
+            }
+            if !query.effect.is_sink() {
+                return Leaves::No;
+            }
+            let left = self.containers.of(call).map(|left| left.iter().find(|left| !stays(left)));
+            match left {
+                Some(left) => left.cloned().map_or(Leaves::No, Leaves::Container),
+                // FAIL CLOSED: what was given up may have been a container of somebody else's.
+                None if self.containers.is_gone(call) => {
+                    Leaves::Container("a place not remembered".to_owned())
                 }
-                if !query.effect.is_sink() {
-                    return None;
-                }
-                let container = match self.containers.of(flow.from.call) {
-                    Some(left) => {
-                        left.iter().find(|left| !here.contains(left) && !self.is_named(left))?.clone()
-                    }
-                    // FAIL CLOSED: what was given up may have been a container of somebody else's.
-                    None if self.containers.is_gone(flow.from.call) => "a place not remembered".to_owned(),
-                    None => return None,
-                };
-                Some(FlowSeen { flow, container: Some(container) })
-            })
-            .collect()
+                None => Leaves::No,
+            }
+        })
     }
 
     /// Whether the user typed the name of a container.

@@ -14,7 +14,7 @@ use super::facts::{
     AmountState, BudgetState, DestinationFacts, Facts, FlowContent, FlowFacts, Gate, PinState,
 };
 use super::grant::{GrantKey, destination_key, fetch_key, flow_key};
-use super::history::{Content, FlowSeen, Query, Traced};
+use super::history::{Content, Query, Traced};
 use super::{Audience, ConstraintFinding, Effect, Layer, Role, ToolPolicy, Typed};
 
 /// Characters below which all arguments together can carry neither a copied passage nor a secret.
@@ -163,10 +163,8 @@ impl Inquiry {
             let host = if self.effect == Effect::Fetch { fetch_key(facts) } else { None };
             destination_key(facts, upstream).into_iter().chain(host).collect()
         });
-        let flows = traced
-            .flows
-            .iter()
-            .map(|seen| vec![flow_key(&seen.flow.from, seen.container.as_deref(), upstream)]);
+        let flows =
+            traced.flows.iter().map(|flow| vec![flow_key(&flow.from, flow.container.as_deref(), upstream)]);
         destinations.chain(flows).collect()
     }
 
@@ -259,6 +257,7 @@ impl Inquiry {
             destinations,
             truncated: self.truncated || traced.as_ref().is_some_and(|traced| traced.truncated),
             flows,
+            content_cut: traced.as_ref().is_some_and(|traced| traced.content_cut),
             amount,
             asked: traced.as_ref().map_or(super::Asked::No, |traced| traced.asked),
             call_granted: None,
@@ -309,12 +308,12 @@ fn flow_facts(effect: Effect, traced: &Traced, answered: &[Answered], skip: usiz
         content: FlowContent::Secret { shape: secret.shape, from: secret.from.clone() },
         granted: false,
     });
-    let texts = traced.flows.iter().enumerate().map(|(at, FlowSeen { flow, container })| FlowFacts {
+    let texts = traced.flows.iter().enumerate().map(|(at, flow)| FlowFacts {
         pointer: flow.pointer.clone(),
         content: FlowContent::Text {
             from: flow.from.clone(),
             chars: flow.chars,
-            container: container.clone(),
+            container: flow.container.clone(),
         },
         granted: answered.get(skip + at).is_some_and(|answer| answer.grant.is_some()),
     });

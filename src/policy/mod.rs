@@ -42,6 +42,8 @@ mod request;
 mod review;
 mod rule;
 mod rules;
+#[cfg(test)]
+mod session_tests;
 mod solicit;
 mod spent;
 pub mod statement;
@@ -63,7 +65,7 @@ pub use facts::{
 pub use glob::Glob;
 pub use grant::{AskedAbout, GrantKey, Ledger, ListYes, Offer, asked_about, destination_key, fetch_key};
 pub use handle::{Handle, Siblings};
-pub use history::{Content, FlowSeen, History, Making, Query, SecretSeen, Shown, Traced, TracedDestination};
+pub use history::{Content, History, Making, Query, SecretSeen, Shown, Traced, TracedDestination};
 pub use inquiry::{Answered, Answers, Around, Guard, Inquiry, links_read, vouched};
 pub use lasting::{LASTING_DAYS, Lasting, LastingGrant, MOST_DAYS, revoke_line};
 pub use layer::DESTROY_BUDGET;

@@ -310,11 +310,18 @@ fn flow_line(pointer: &str, content: &FlowContent) -> String {
             let of = container.as_ref().map_or_else(String::new, |it| format!("{} of ", escaped(it, 100)));
             let tool =
                 from.tool.as_deref().map_or_else(|| "its listing".to_owned(), |tool| escaped(tool, 64));
+            let much = chars.map_or_else(
+                || "perhaps text that is no longer kept,".to_owned(),
+                |chars| format!("{chars} characters"),
+            );
+            let excerpt = match escaped(&from.excerpt, EXCERPT) {
+                excerpt if excerpt.is_empty() => String::new(),
+                excerpt => format!(": \"{excerpt}\""),
+            };
             format!(
-                "carries: {chars} characters read from {of}server `{}` ({tool}, call {}): \"{}\"",
+                "carries: {much} read from {of}server `{}` ({tool}, call {}){excerpt}",
                 escaped(&from.upstream, 64),
-                from.call,
-                escaped(&from.excerpt, EXCERPT)
+                from.call
             )
         }
     }
@@ -337,6 +344,7 @@ fn why(verdict: &Verdict) -> String {
             Reason::NoDestination => "it names no destination that could be checked",
             Reason::TooManyDestinations => "it reaches more destinations than could be checked",
             Reason::Amount { .. } => "you did not name this amount",
+            Reason::TooMuchContent => "it carries more content than could be checked",
             Reason::Flow(_) => "content of one server would go to another",
             Reason::Constraint { rule, .. } => rule,
             _ => continue,

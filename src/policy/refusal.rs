@@ -102,6 +102,9 @@ fn sentence(reason: &Reason, contract: Contract) -> String {
                 from.call
             ),
         },
+        Reason::TooMuchContent => {
+            format!("{contract}: the arguments hold more content than could be checked; split the call.")
+        }
         Reason::RefusedBefore => format!("{contract}: the user refused this before."),
         Reason::Unavailable(actor) => format!("{contract}: bouncer's {actor} part does not answer."),
     }

@@ -73,6 +73,13 @@ impl Trial {
         }
     }
 
+    /// Lets the history take no more than this.
+    #[cfg(test)]
+    pub(super) fn remembers(mut self, bytes: usize) -> Self {
+        self.history = History::new(Limits { bytes }, [7; 16]);
+        self
+    }
+
     /// Lets paths be judged by where they lead on this machine.
     pub fn on(&mut self, disk: Disk) {
         self.disk = Some(disk);

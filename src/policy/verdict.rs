@@ -110,6 +110,8 @@ pub enum Reason {
     },
     /// Content that leaves one upstream for another.
     Flow(Box<FlowFacts>),
+    /// More content than is looked at.
+    TooMuchContent,
     /// A human said no to this before.
     RefusedBefore,
     /// A shared actor did not answer.
@@ -193,12 +195,18 @@ impl fmt::Display for Reason {
             Self::Amount { known: false } => f.write_str("the call carries no amount that could be judged"),
             Self::Flow(flow) => match &flow.content {
                 FlowContent::Secret { shape, .. } => write!(f, "argument {} carries a {shape}", flow.pointer),
-                FlowContent::Text { from, chars, .. } => write!(
+                FlowContent::Text { from, chars: Some(chars), .. } => write!(
                     f,
                     "argument {} carries {chars} characters read from {} (call {})",
                     flow.pointer, from.upstream, from.call
                 ),
+                FlowContent::Text { from, chars: None, .. } => write!(
+                    f,
+                    "argument {} may carry what was read from {} (call {}) and is no longer kept",
+                    flow.pointer, from.upstream, from.call
+                ),
             },
+            Self::TooMuchContent => f.write_str("the arguments hold more content than could be looked at"),
             Self::RefusedBefore => f.write_str("a human refused this before in this session"),
             Self::Unavailable(actor) => write!(f, "the {actor} actor does not answer"),
         }

@@ -3,6 +3,9 @@
 //!
 //! Four bytes a sample, about one sample in 25 characters.
 
+use std::collections::BTreeSet;
+use std::ops::Range;
+
 use super::text::cut;
 
 /// Length of a sampled piece, in bytes of folded text.
@@ -85,6 +88,7 @@ fn mix(mut x: u64) -> u64 {
 #[derive(Debug, Default)]
 pub(crate) struct Grams {
     tables: Vec<Samples>,
+    gone: Option<u32>,
 }
 
 /// One table. A slot holds a tag of the sample's hash and the block's number, cut short.
@@ -92,6 +96,8 @@ pub(crate) struct Grams {
 struct Samples {
     slots: Vec<u32>,
     used: usize,
+    /// The last block that a sample is noted of.
+    last: u32,
 }
 
 impl Samples {
@@ -125,9 +131,10 @@ impl Grams {
         if self.tables.last().is_none_or(full) {
             let all: usize = self.tables.iter().map(|table| table.slots.len()).sum();
             let slots = (all / 2).clamp(SMALLEST_TABLE, LARGEST_TABLE);
-            self.tables.push(Samples { slots: vec![0; slots], used: 0 });
+            self.tables.push(Samples { slots: vec![0; slots], used: 0, last: block });
         }
         let Some(table) = self.tables.last_mut() else { return };
+        table.last = block;
         let value = tag(hash) << BLOCK_BITS | block & ((1 << BLOCK_BITS) - 1);
         let mut same = 0;
         let mut known = false;
@@ -145,20 +152,15 @@ impl Grams {
     }
 
     /// The blocks, up to the current one, that may hold a sample.
-    pub(crate) fn find(&self, hash: u64, current: u32) -> Vec<u32> {
-        let mut found = Vec::new();
+    pub(crate) fn find(&self, hash: u64, current: u32) -> BTreeSet<u32> {
+        let mut found = BTreeSet::new();
         for table in &self.tables {
             table.walk(hash, |slot| {
                 if slot >> BLOCK_BITS == tag(hash) {
                     let block = slot & ((1 << BLOCK_BITS) - 1);
-                    // The latest block with this number.
-                    let turn = current.wrapping_sub(block) >> BLOCK_BITS << BLOCK_BITS;
-                    let block = block.wrapping_add(turn);
-                    if block <= current && !found.contains(&block) {
-                        found.push(block);
-                    }
+                    found.extend((block..=current).step_by(1 << BLOCK_BITS));
                 }
-                found.len() < MOST_BLOCKS * 2
+                true
             });
         }
         found
@@ -167,9 +169,15 @@ impl Grams {
     /// Drops the oldest table; `false` when there is none.
     pub(crate) fn give_up_oldest(&mut self) -> bool {
         !self.tables.is_empty() && {
-            self.tables.remove(0);
+            let table = self.tables.remove(0);
+            self.gone = self.gone.max(Some(table.last));
             true
         }
+    }
+
+    /// The last block of which samples were given up, if any were.
+    pub(crate) fn gone(&self) -> Option<u32> {
+        self.gone
     }
 }
 
@@ -208,26 +216,25 @@ pub(crate) fn normal(text: &str) -> String {
     out
 }
 
-/// The longest common run of `ours` around a piece and `theirs`, where `theirs` holds that piece: its
-/// length in characters and its place in both.
-pub(crate) fn common(ours: &str, at: usize, theirs: &str) -> Option<(std::ops::Range<usize>, usize)> {
-    let piece = ours.as_bytes().get(at..at + PIECE)?;
-    let mut best: Option<(std::ops::Range<usize>, usize)> = None;
-    for place in memchr::memmem::find_iter(theirs.as_bytes(), piece).take(8) {
-        let (a, b) = (ours.as_bytes(), theirs.as_bytes());
-        let back =
-            a.iter().take(at).rev().zip(b.iter().take(place).rev()).take_while(|(x, y)| x == y).count();
-        let ahead = a.iter().skip(at).zip(b.iter().skip(place)).take_while(|(x, y)| x == y).count();
-        let range = at - back..at + ahead;
-        if best.as_ref().is_none_or(|(best, _)| best.len() < range.len()) {
-            best = Some((range, place - back));
-        }
+/// The run around a piece of `ours` and an equal one at `place` of `theirs`, and where it begins there; `None`
+/// where the pieces differ or fewer than 64 characters are in common. Also: how many bytes were compared.
+pub(crate) fn common(
+    ours: &str,
+    at: usize,
+    theirs: &str,
+    place: usize,
+) -> (Option<(Range<usize>, usize)>, usize) {
+    let (a, b) = (ours.as_bytes(), theirs.as_bytes());
+    let ahead = a.iter().skip(at).zip(b.iter().skip(place)).take_while(|(x, y)| x == y).count();
+    if ahead < PIECE {
+        return (None, PIECE);
     }
-    best.filter(|(range, _)| {
-        let run = cut(ours, range.clone());
-        let long = if run.is_empty() { range.len() / 2 } else { run.chars().count() };
-        long >= SHORTEST
-    })
+    let back = a.iter().take(at).rev().zip(b.iter().take(place).rev()).take_while(|(x, y)| x == y).count();
+    let range = at - back..at + ahead;
+    let run = cut(ours, range.clone());
+    let long = if run.is_empty() { range.len() / 2 } else { run.chars().count() };
+    let compared = range.len();
+    ((long >= SHORTEST).then_some((range, place - back)), compared)
 }
 
 #[cfg(test)]
@@ -242,11 +249,15 @@ mod tests {
         for (_, hash) in samples(&text, 7) {
             grams.insert(hash, 5);
         }
+        let shares = |part: &str, at: usize, text: &str| {
+            let piece = cut(part, at..at + PIECE);
+            text.match_indices(piece).any(|(place, _)| common(part, at, text, place).0.is_some())
+        };
         for from in (0..text.len() - 64).step_by(37) {
             let part = format!("xx{}yy", cut(&text, from..from + 64));
             let hit = samples(&part, 7)
                 .iter()
-                .any(|(at, hash)| grams.find(*hash, 7) == [5] && common(&part, *at, &text).is_some());
+                .any(|(at, hash)| grams.find(*hash, 7).contains(&5) && shares(&part, *at, &text));
             assert!(hit, "{from}");
         }
         assert!(samples(&"q".repeat(60), 7).is_empty());

@@ -7,6 +7,7 @@
 
 mod atoms;
 mod canon;
+mod copied;
 mod decode;
 mod destination;
 mod embedded;
@@ -43,12 +44,13 @@ mod walk;
 mod words;
 
 pub use canon::strict_form;
+pub use copied::Leaves;
 pub use decode::{Decoded, decoded};
 pub use destination::{Destination, Reason as DestinationReason, Standing, Strict};
 pub use engine::{Engine, Limits, OwnField, Record, Sent, Source, Vouched};
 pub use escape::{escaped, escaped_around, is_hidden};
 pub use extract::{Extraction, extract};
-pub use flows::{Flow, SecretIn, secrets_in};
+pub use flows::{Flow, Flows, SecretIn, secrets_in};
 pub(crate) use fold::folded;
 pub use fold::loose_text;
 pub use kind::Kind;

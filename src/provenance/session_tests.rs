@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 use serde_json_path::JsonPath;
 
 use super::{
-    AlterationSize, Destination, Engine, Floor, Kind, Limits, OwnField, PlaceKind, Record, Sent, Source,
-    Standing, Trace, Vouched, extract, secrets_in,
+    AlterationSize, Destination, Engine, Floor, Kind, Leaves, Limits, OwnField, PlaceKind, Record, Sent,
+    Source, Standing, Trace, Vouched, extract, secrets_in,
 };
 
 /// One session with a few upstreams.
@@ -290,17 +290,23 @@ fn content_of_another_upstream_is_seen_to_leave() {
     let mut s = Session::new();
     let letter = "Dear Ana, the board has decided to close the Lyon office in March; please tell nobody before Monday.";
     s.text("mail", &format!("From: x@y.test\n\n{letter}\nBye"));
-    let flow = |s: &Session, arguments: &Value, to: &str| s.engine.flows(arguments, to);
+    let flow = |s: &Session, arguments: &Value, to: &str| {
+        let leaving = &mut |_: &str, _: u64| Leaves::Upstream;
+        s.engine.flows(arguments, to, leaving).found
+    };
     let shouted = json!({"context": format!("note:   {}", letter.to_uppercase().replace(' ', "\n"))});
     let found = flow(&s, &shouted, "weather");
     let seen: Vec<(&str, &str, usize)> =
-        found.iter().map(|f| (f.pointer.as_str(), f.from.upstream.as_str(), f.chars)).collect();
+        found.iter().map(|f| (f.pointer.as_str(), f.from.upstream.as_str(), f.chars.unwrap_or(0))).collect();
     assert_eq!(seen, [("/context", "mail", letter.len() + 1)]);
     // Within one upstream it is told too: whether it left its container is the policy's question.
     assert_eq!(flow(&s, &shouted, "mail").first().map(|f| f.from.upstream.as_str()), Some("mail"));
     assert!(flow(&s, &json!({"context": "please tell nobody before Monday"}), "weather").is_empty());
-    let coded = data_encoding::BASE64.encode(letter.as_bytes());
-    assert_eq!(flow(&s, &json!({ "x": coded }), "weather").len(), 1);
+    let mut coded = letter.to_owned();
+    for _ in 0..3 {
+        coded = data_encoding::BASE64.encode(coded.as_bytes());
+        assert_eq!(flow(&s, &json!({ "x": coded }), "weather").len(), 1);
+    }
     s.send("weather", &shouted, Vouched::Yes);
     assert!(flow(&s, &shouted, "weather").is_empty());
     let secret =

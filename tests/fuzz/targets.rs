@@ -183,7 +183,7 @@ fn whatever_is_asked(engine: &Engine, text: &str) {
         }
     }
     engine.holds_text(text);
-    engine.flows(&arguments, "mail");
+    engine.flows(&arguments, "mail", &mut |_, _| bouncer::provenance::Leaves::Upstream);
 }
 
 fn show(engine: &mut Engine, call: u64, message: &[u8]) {

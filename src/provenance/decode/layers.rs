@@ -57,11 +57,11 @@ pub(crate) fn layers(
         })
         .collect();
     while let Some((derived, depth, mut steps, origin)) = open.pop_front() {
-        if derived.text.len() > budget {
-            walk = Walk::Cut;
+        if !seen.insert(print(&derived.text)) {
             continue;
         }
-        if !seen.insert(print(&derived.text)) {
+        if derived.text.len() > budget {
+            walk = Walk::Cut;
             continue;
         }
         budget -= derived.text.len();

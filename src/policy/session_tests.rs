@@ -1,0 +1,162 @@
+//! Whole sessions through the real decision: what was shown and typed, a call, and its verdict.
+
+use serde_json::{Value, json};
+
+use super::facts::FlowContent;
+use super::heuristics::ToolDescription;
+use super::{Guard, Outcome, Policy, Reason, Trial, Tried, UpstreamIdentity};
+
+/// A session with a few upstreams, under no policy.
+struct Session {
+    trial: Trial,
+    shown: u64,
+}
+
+impl Session {
+    /// A session whose history takes so many bytes at most.
+    fn of(bytes: usize) -> Self {
+        let mut trial = Trial::new(Policy::default(), Guard::default()).remembers(bytes);
+        let text = json!({"type": "string"});
+        for (upstream, tools) in [
+            ("mail", [("read_mail", ["id", "folder"]), ("send_email", ["to", "body"])]),
+            ("notes", [("save_note", ["title", "body"]), ("read_note", ["id", "folder"])]),
+            ("hub", [("read_file", ["repo", "path"]), ("create_issue", ["repo", "body"])]),
+        ] {
+            let listed = tools.map(|(name, arguments)| {
+                let properties: Value = arguments.iter().map(|it| ((*it).to_owned(), text.clone())).collect();
+                let entry =
+                    json!({"name": name, "inputSchema": {"type": "object", "properties": properties}});
+                ToolDescription::from_entry(&entry).unwrap()
+            });
+            let identity = UpstreamIdentity { name: upstream.to_owned(), ..UpstreamIdentity::default() };
+            trial.list(&identity, &listed);
+        }
+        Self { trial, shown: 1_000 }
+    }
+
+    fn new() -> Self {
+        Self::of(64 << 20)
+    }
+
+    /// A text is shown as the result of a call with these arguments.
+    fn shows(&mut self, upstream: &str, tool: &str, arguments: &Value, text: &str) {
+        self.shown += 1;
+        let result = json!({"content": [{"type": "text", "text": text}]});
+        self.trial.shown(upstream, tool, self.shown, Some(arguments), &result);
+    }
+
+    fn call(&mut self, upstream: &str, tool: &str, arguments: &Value) -> Tried {
+        self.trial.call(upstream, tool, arguments)
+    }
+
+    fn note(&mut self, body: &str) -> Tried {
+        self.call("notes", "save_note", &json!({"title": "Note", "body": body}))
+    }
+}
+
+/// Words that stand nowhere else.
+fn prose(seed: u64, words: usize) -> String {
+    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    let word = |_| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        data_encoding::BASE32_NOPAD.encode(&state.to_be_bytes()[..4]).to_lowercase()
+    };
+    (0..words).map(word).collect::<Vec<_>>().join(" ")
+}
+
+fn reasons(tried: &Tried) -> Vec<&Reason> {
+    tried.verdict.open().map(|finding| &finding.reason).collect()
+}
+
+/// Who is said to have shown what leaves.
+fn read_from(tried: &Tried) -> Vec<&str> {
+    let flows = reasons(tried).into_iter().filter_map(|reason| match reason {
+        Reason::Flow(flow) => Some(&flow.content),
+        _ => None,
+    });
+    flows
+        .filter_map(|content| match content {
+            FlowContent::Text { from, .. } => Some(from.upstream.as_str()),
+            FlowContent::Secret { .. } => None,
+        })
+        .collect()
+}
+
+#[test]
+fn content_that_was_not_looked_at_is_asked_about() {
+    let mut s = Session::new();
+    // What the upstream knows already takes nobody's place.
+    let known: Vec<String> = (0..40).map(|n| prose(n, 12)).collect();
+    for text in &known {
+        s.shows("notes", "read_note", &json!({"id": "n"}), text);
+    }
+    let secret = prose(77_777, 12);
+    s.shows("mail", "read_mail", &json!({"id": "m"}), &secret);
+    assert_eq!(read_from(&s.note(&format!("{} {secret}", known.join(" | ")))), ["mail"]);
+    assert_eq!(s.note(&known.join(" | ")).verdict.outcome, Outcome::Allow);
+
+    // More places than are told one by one.
+    let mut s = Session::new();
+    for (at, text) in known.iter().enumerate() {
+        s.shows(&format!("server-{at}"), "read", &json!({}), text);
+    }
+    let tried = s.note(&known[..16].join(" | "));
+    assert_eq!((tried.verdict.outcome, read_from(&tried).len()), (Outcome::Ask, 16));
+    assert!(!reasons(&tried).contains(&&Reason::TooMuchContent), "{:?}", tried.verdict.reason());
+    let tried = s.note(&known.join(" | "));
+    assert_eq!(tried.verdict.outcome, Outcome::Ask);
+    assert!(reasons(&tried).contains(&&Reason::TooMuchContent), "{:?}", tried.verdict.reason());
+}
+
+#[test]
+fn content_that_is_no_longer_kept_is_asked_about() {
+    let mut s = Session::of(1 << 17);
+    let secret = prose(1, 40);
+    s.shows("mail", "read_mail", &json!({"id": "m"}), &secret);
+    assert_eq!(read_from(&s.note(&secret)), ["mail"]);
+    for n in 0..8 {
+        s.shows("notes", "read_note", &json!({"id": "n"}), &prose(100 + n, 2_000));
+    }
+    let tried = s.note(&secret);
+    assert_eq!((tried.verdict.outcome, read_from(&tried)), (Outcome::Ask, vec!["mail"]));
+    let content = |tried: &Tried| match reasons(tried).first() {
+        Some(Reason::Flow(flow)) => flow.content.clone(),
+        other => panic!("{other:?}"),
+    };
+    assert!(matches!(content(&tried), FlowContent::Text { chars: None, .. }));
+    // What only the upstream itself showed is no flow, kept or not.
+    let mut s = Session::of(1 << 17);
+    for n in 0..8 {
+        s.shows("notes", "read_note", &json!({"id": "n"}), &prose(100 + n, 2_000));
+    }
+    assert_eq!(s.note(&prose(101, 40)).verdict.outcome, Outcome::Allow);
+}
+
+#[test]
+fn what_is_repeated_often_hides_no_longer_run() {
+    let mut s = Session::new();
+    let row =
+        |n: u64| format!("status=active; country=France; plan=premium; since=2024-01-01; {}", prose(n, 4));
+    let table: Vec<String> = (0..200).map(row).collect();
+    s.shows("mail", "read_mail", &json!({"id": "m"}), &table.join("\n"));
+    for n in [3, 150, 199] {
+        let tried = s.note(&table[n]);
+        let Some(Reason::Flow(flow)) = reasons(&tried).first().copied() else { panic!("{n}") };
+        let FlowContent::Text { chars, .. } = flow.content else { panic!("{n}") };
+        assert_eq!(chars, Some(table[n].len()), "{n}");
+    }
+}
+
+#[test]
+fn content_that_cannot_be_undone_whole_is_asked_about() {
+    let mut s = Session::new();
+    let coded =
+        "a=3Db &amp;lt;i&amp;gt; <b>c</b> %2541 \\u0041 ann at example dot com moc.elpmaxe@nna m\u{ad}e "
+            .repeat(60);
+    assert!(!crate::provenance::decoded(&coded).1);
+    assert_eq!(s.note(&coded).verdict.outcome, Outcome::Allow, "nobody else showed anything");
+    s.shows("mail", "read_mail", &json!({"id": "m"}), "something");
+    let tried = s.note(&coded);
+    assert_eq!(tried.verdict.outcome, Outcome::Ask);
+    assert_eq!(reasons(&tried), [&Reason::TooMuchContent]);
+}
