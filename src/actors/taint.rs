@@ -14,7 +14,7 @@ use serde_json::Value;
 use tokio::sync::oneshot;
 
 use super::soon::Soon;
-use crate::policy::{History, Making, OwnPlace, Query, Shown, Traced};
+use crate::policy::{History, Making, OwnPlace, Query, Shown, SpentSum, Traced};
 use crate::provenance::{Limits, Origin, Sent, Source, Vouched};
 
 /// How often, and how often at most, a held back result looks again.
@@ -58,8 +58,8 @@ pub struct NoteSent {
     pub arguments: Arc<Value>,
     /// Whether everything in them was vouched for.
     pub vouched: Vouched,
-    /// What was asked about a call that names sums to pay: they are spent.
-    pub spends: Option<Box<Query>>,
+    /// The typed sums that vouched for what it pays: they are spent.
+    pub spends: Vec<SpentSum>,
 }
 
 /// What an upstream put before the model. Answered when it is queued, not when it is indexed, and only
@@ -204,9 +204,7 @@ fn step(history: &mut History, work: Work, left: &Backlog) {
                 arguments: &sent.arguments,
                 vouched: sent.vouched,
             });
-            if let Some(query) = &sent.spends {
-                history.spent(query);
-            }
+            history.spent(&sent.spends);
         }
         Work::Shown(shown) => {
             history.shown(&Shown {

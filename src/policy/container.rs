@@ -28,16 +28,26 @@ const WORDS: [&str; 16] = [
     "team",
     "organization",
 ];
-/// Containers told of one call.
+/// Containers told of one call, and bytes of a name.
 const MOST: usize = 8;
+const LONGEST: usize = 256;
 
 /// Bytes of an entry beside its texts, about.
 const ENTRY: usize = 64;
 
+/// The containers that one call works in.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Within {
+    /// Their names.
+    pub(super) names: Vec<String>,
+    /// Whether it works in others that are not told.
+    pub(super) cut: bool,
+}
+
 /// The containers that calls worked in, by the number of the call.
 #[derive(Debug)]
 pub(super) struct Containers {
-    known: BTreeMap<u64, Vec<String>>,
+    known: BTreeMap<u64, Within>,
     bytes: usize,
     most: usize,
     /// Of calls up to this one some are given up.
@@ -51,12 +61,12 @@ impl Containers {
     }
 
     /// Notes where a call worked.
-    pub(super) fn note(&mut self, call: u64, containers: Vec<String>) {
-        if call == 0 || containers.is_empty() {
+    pub(super) fn note(&mut self, call: u64, within: Within) {
+        if call == 0 || within == Within::default() {
             return;
         }
-        self.bytes += bytes(&containers);
-        if let Some(before) = self.known.insert(call, containers) {
+        self.bytes += bytes(&within);
+        if let Some(before) = self.known.insert(call, within) {
             self.bytes -= bytes(&before);
         }
         while self.bytes > self.most
@@ -68,8 +78,8 @@ impl Containers {
     }
 
     /// Where a call worked, if it is known.
-    pub(super) fn of(&self, call: u64) -> Option<&[String]> {
-        self.known.get(&call).map(Vec::as_slice)
+    pub(super) fn of(&self, call: u64) -> Option<&Within> {
+        self.known.get(&call)
     }
 
     /// Whether it may have been given up where a call worked.
@@ -83,29 +93,36 @@ impl Containers {
     }
 }
 
-fn bytes(containers: &[String]) -> usize {
-    ENTRY + containers.iter().map(|name| name.len() + 24).sum::<usize>()
+fn bytes(within: &Within) -> usize {
+    ENTRY + within.names.iter().map(|name| name.len() + 24).sum::<usize>()
 }
 
 /// The containers that a call names. An owner and a repository are one: `owner/repo`.
-pub(super) fn containers(arguments: &Value) -> Vec<String> {
+pub(super) fn containers(arguments: &Value) -> Within {
     let mut found = Vec::new();
     let mut owner = None;
+    let mut cut = false;
     for leaf in leaves(arguments) {
         let name = leaf.argument.rsplit('.').next().unwrap_or_default().trim_end_matches("[]").to_lowercase();
         let text = leaf.text.trim();
-        if text.is_empty() || text.len() > 256 || text.contains('\n') {
+        let is_name = text.len() <= LONGEST && !text.contains('\n');
+        if text.is_empty() {
             continue;
         }
-        if matches!(name.as_str(), "owner" | "org") {
+        if matches!(name.as_str(), "owner" | "org") && is_name {
             owner = Some(text.to_owned());
         }
         let plain = ["_id", "_key", "_name", "_slug", "id", "key", "name"]
             .iter()
             .find_map(|end| name.strip_suffix(end))
             .unwrap_or(&name);
-        if WORDS.contains(&plain.trim_end_matches(['_', '-'])) && found.len() < MOST {
+        if !WORDS.contains(&plain.trim_end_matches(['_', '-'])) {
+            continue;
+        }
+        if is_name && found.len() < MOST {
             found.push(text.to_owned());
+        } else {
+            cut = true;
         }
     }
     if let Some(owner) = owner {
@@ -113,19 +130,19 @@ pub(super) fn containers(arguments: &Value) -> Vec<String> {
             *repo = format!("{owner}/{repo}");
         }
     }
-    found
+    Within { names: found, cut }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Containers, containers};
+    use super::{Containers, MOST, Within, containers};
     use serde_json::json;
 
     #[test]
     fn what_is_given_up_is_known_to_be() {
         let mut known = Containers::new(1_000);
         for call in 1..=100 {
-            known.note(call, vec![format!("mara/repo-{call}")]);
+            known.note(call, Within { names: vec![format!("mara/repo-{call}")], cut: false });
         }
         assert!(known.bytes() <= 1_000);
         assert!(known.of(1).is_none() && known.is_gone(1));
@@ -141,7 +158,21 @@ mod tests {
             (json!({"path": "/home/mara/x", "query": "base"}), vec![]),
             (json!({"repo": ""}), vec![]),
         ] {
-            assert_eq!(containers(&arguments), expected, "{arguments}");
+            assert_eq!(containers(&arguments).names, expected, "{arguments}");
+            assert!(!containers(&arguments).cut);
+        }
+    }
+
+    #[test]
+    fn what_is_not_told_is_known_to_be_there() {
+        let many: Vec<String> = (0..=MOST).map(|n| format!("r{n}")).collect();
+        for (arguments, told) in [
+            (json!({"repo": many}), MOST),
+            (json!({"repo": "r".repeat(300)}), 0),
+            (json!({"folder": "a\nb"}), 0),
+        ] {
+            let within = containers(&arguments);
+            assert_eq!((within.names.len(), within.cut), (told, true), "{arguments}");
         }
     }
 }

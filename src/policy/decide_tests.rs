@@ -67,6 +67,7 @@ fn facts(effect: Effect, destinations: Vec<DestinationFacts>) -> Facts {
         flows: Vec::new(),
         content_cut: false,
         amount: AmountState::Vouched,
+        sums: Vec::new(),
         asked: Asked::No,
         call_granted: None,
         call_refused: false,

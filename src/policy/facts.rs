@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::provenance::{Destination, Place, Trace};
 
 use super::handle::{Handle, Siblings};
-use super::{ArgPath, Effect, Outcome, Role};
+use super::{ArgPath, Effect, Outcome, Role, SpentSum};
 
 /// Whether the tool is what it was when first seen.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -220,6 +220,9 @@ pub struct Facts {
     pub content_cut: bool,
     /// The amount, for a call that spends.
     pub amount: AmountState,
+    /// The typed sums that the call uses up.
+    #[serde(skip)]
+    pub sums: Vec<SpentSum>,
     /// Whether the user asked for the effect at all, for calls without a destination.
     pub asked: Asked,
     /// A human's grant for exactly these arguments.
@@ -249,6 +252,7 @@ impl Facts {
             flows: Vec::new(),
             content_cut: false,
             amount: AmountState::None,
+            sums: Vec::new(),
             asked: Asked::No,
             call_granted: None,
             call_refused: false,

@@ -9,6 +9,10 @@ use std::rc::Rc;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use crate::provenance::names_people;
+
+use super::faded::Faded;
+
 /// People told of one id, and names.
 const PEOPLE: usize = 16;
 const NAMES: usize = 3;
@@ -90,15 +94,15 @@ pub(super) struct Handles {
     lists: BTreeMap<u64, BTreeMap<String, List>>,
     bytes: usize,
     most: usize,
-    /// The upstreams of which not all is known.
-    gone: BTreeSet<String>,
+    /// What of them is not known.
+    faded: Faded,
 }
 
 impl Handles {
     /// Nothing yet; at most `most` bytes are kept.
     pub(super) fn new(most: usize) -> Self {
         let (known, order, lists) = (BTreeMap::new(), VecDeque::new(), BTreeMap::new());
-        Self { known, order, lists, bytes: 0, most, gone: BTreeSet::new() }
+        Self { known, order, lists, bytes: 0, most, faded: Faded::default() }
     }
 
     /// Takes in the objects of a result. `own`: the structure that the result itself is, if it is one;
@@ -136,7 +140,7 @@ impl Handles {
             pending.extend(inner.into_iter().rev());
         }
         if is_gone || !pending.is_empty() {
-            self.gone.insert(upstream.to_owned());
+            self.faded.upstream(upstream);
         }
         lists.retain(|_, list| {
             list.total = std::mem::take(&mut list.seen).len();
@@ -184,8 +188,10 @@ impl Handles {
                 known.join(&handle);
                 self.bytes += known.bytes();
             } else {
+                // FAIL CLOSED: what is read again does not bring back what was given up.
+                let cut = handle.cut || self.faded.holds(upstream, &key.1);
                 self.bytes += handle.bytes() + 2 * (key.0.len() + key.1.len());
-                self.known.insert(key.clone(), handle.clone());
+                self.known.insert(key.clone(), Handle { cut, ..handle.clone() });
                 self.order.push_back(key);
             }
         }
@@ -200,7 +206,7 @@ impl Handles {
                 continue;
             }
             let Some(oldest) = self.order.pop_front() else { return };
-            self.gone.insert(oldest.0.clone());
+            self.faded.id(&oldest.0, &oldest.1);
             let bytes = self.known.remove(&oldest).map_or(0, |handle| handle.bytes());
             self.bytes -= bytes + 2 * (oldest.0.len() + oldest.1.len());
         }
@@ -213,7 +219,7 @@ impl Handles {
 
     /// Whether somebody may stand behind the id who is not known.
     pub(super) fn is_in_doubt(&self, upstream: &str, id: &str) -> bool {
-        self.get(upstream, id).map_or_else(|| self.gone.contains(upstream), |handle| handle.cut)
+        self.get(upstream, id).map_or_else(|| self.faded.holds(upstream, id.trim()), |handle| handle.cut)
     }
 
     /// The list that an id stands in, at a place of this path in what a call showed.
@@ -227,7 +233,7 @@ impl Handles {
         let is_sure = |(id, name): &(String, Option<String>)| {
             self.get(upstream, id).is_some_and(|known| !known.cut && known.names.iter().eq(name))
         };
-        let in_doubt = self.gone.contains(upstream) || !list.ids.iter().all(is_sure);
+        let in_doubt = self.faded.holds_any(upstream) || !list.ids.iter().all(is_sure);
         Some(Siblings { call, total: list.total, ids: list.ids.clone(), in_doubt })
     }
 
@@ -308,34 +314,10 @@ fn name_of(members: &Map<String, Value>) -> Option<String> {
 /// The people in the identity fields of a record: strings, lists of strings, objects with an address,
 /// and maps keyed by address. Says also whether there are more than are told.
 fn people_of(members: &Map<String, Value>) -> (Vec<String>, bool) {
-    const WHO: [&str; 22] = [
-        "sender",
-        "from",
-        "reply_to",
-        "to",
-        "cc",
-        "bcc",
-        "recipient",
-        "recipients",
-        "owner",
-        "author",
-        "creator",
-        "organizer",
-        "participants",
-        "participant",
-        "attendees",
-        "members",
-        "guests",
-        "shared_with",
-        "collaborators",
-        "user",
-        "assignee",
-        "reporter",
-    ];
     let mut people: Vec<String> = Vec::new();
-    let mut cut = false;
+    let (mut cut, mut unknown) = (false, false);
     for (key, value) in members {
-        if !WHO.contains(&key.to_ascii_lowercase().as_str()) {
+        if !names_people(key) {
             continue;
         }
         let mut add = |text: &str| {
@@ -351,15 +333,12 @@ fn people_of(members: &Map<String, Value>) -> (Vec<String>, bool) {
         };
         let mut one = |value: &Value| match value {
             Value::String(text) => add(text),
-            Value::Object(inner) => {
-                let address = ["email", "address", "login", "handle", "id"]
-                    .iter()
-                    .find_map(|key| inner.get(*key).and_then(Value::as_str));
-                match address {
-                    Some(address) => add(address),
-                    None => inner.keys().filter(|key| key.contains('@')).for_each(|key| add(key)),
-                }
-            }
+            Value::Object(inner) => match address_in(inner) {
+                Some(address) => add(address),
+                // FAIL CLOSED: whoever that is, it is somebody.
+                None if !inner.keys().any(|key| key.contains('@')) => unknown |= !inner.is_empty(),
+                None => inner.keys().filter(|key| key.contains('@')).for_each(|key| add(key)),
+            },
             _ => {}
         };
         match value {
@@ -367,7 +346,14 @@ fn people_of(members: &Map<String, Value>) -> (Vec<String>, bool) {
             other => one(other),
         }
     }
-    (people, cut)
+    (people, cut || unknown)
+}
+
+/// The address of a person who is an object, at its top or in an object within.
+fn address_in(person: &Map<String, Value>) -> Option<&str> {
+    let keys = ["email", "address", "login", "handle", "username", "id"];
+    let mut holders = std::iter::once(person).chain(person.values().filter_map(Value::as_object));
+    holders.find_map(|holder| keys.iter().find_map(|key| holder.get(*key)?.as_str()))
 }
 
 #[cfg(test)]
@@ -404,6 +390,20 @@ mod tests {
     }
 
     #[test]
+    fn a_person_without_an_address_is_somebody_unknown() {
+        for (person, known, in_doubt) in [
+            (json!({"emailAddress": {"name": "Eve", "address": "eve@out.test"}}), 1, false),
+            (json!([{"login": "eve"}, {"username": "bo"}]), 2, false),
+            (json!({"kind": "guest"}), 0, true),
+            (json!({}), 0, false),
+        ] {
+            let handles = handles(1 << 20, &[json!({"id": "t1", "sender": person})]);
+            let people = handles.get("mail", "t1").unwrap().people.len();
+            assert_eq!((people, handles.is_in_doubt("mail", "t1")), (known, in_doubt), "{person}");
+        }
+    }
+
+    #[test]
     fn a_later_record_takes_nobody_away() {
         let handles = handles(
             1 << 20,
@@ -425,6 +425,12 @@ mod tests {
         let all = handles(20_000, &records);
         assert!(all.bytes() <= 20_000);
         assert!(all.is_in_doubt("mail", "t0") && !all.is_in_doubt("mail", "t499"));
+        assert!(!all.is_in_doubt("mail", "never read"));
+        // Read again, with less.
+        let mut again = records.clone();
+        again.push(json!({"id": "t0", "subject": "Lunch"}));
+        let again = handles(20_000, &again);
+        assert!(again.get("mail", "t0").is_some() && again.is_in_doubt("mail", "t0"));
         let crowd: Vec<String> = (0..40).map(|n| format!("p{n}@x.test")).collect();
         let crowd = handles(1 << 20, &[json!({"id": "t1", "to": crowd})]);
         assert!(crowd.is_in_doubt("mail", "t1"));

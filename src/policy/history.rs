@@ -12,7 +12,7 @@ use crate::provenance::{
     Words, extract, is_structure, secrets_in, strict_form, structures,
 };
 
-use super::container::{Containers, containers};
+use super::container::{Containers, Within, containers};
 use super::facts::{Asked, Facts, Typed, Via};
 use super::handle::{Handle, Handles, Siblings};
 use super::made::{Made, ids_named, is_same};
@@ -137,8 +137,9 @@ pub struct Traced {
     pub destinations: Vec<TracedDestination>,
     /// Whether the user asked for the effect at all.
     pub asked: Asked,
-    /// Whether every amount was typed for whom the call pays, and not paid to them before.
-    pub amounts_typed: bool,
+    /// The typed sums that vouch for its amounts: each was typed for whom the call pays, and not paid to them
+    /// before. `None` where an amount has none.
+    pub sums: Option<Vec<SpentSum>>,
     /// Content that leaves its upstream or its container.
     pub flows: Vec<Flow>,
     /// Whether more content may leave: not all of it was looked at.
@@ -206,11 +207,9 @@ impl History {
         self.engine.sent(sent);
     }
 
-    /// Notes that a call which pays is forwarded: the typed sums that vouch for its amounts are spent.
-    pub fn spent(&mut self, query: &Query) {
-        if let Some(sums) = self.sums(query) {
-            self.spent.note(sums);
-        }
+    /// Notes that a call is forwarded for which these typed sums vouched: they are spent.
+    pub fn spent(&mut self, sums: &[SpentSum]) {
+        self.spent.note(sums);
     }
 
     /// Notes what an upstream shows, before anyone sees it.
@@ -240,17 +239,25 @@ impl History {
     }
 
     /// Notes the ids of what a call made.
-    fn note_made(&mut self, shown: &Shown<'_>, structures: &[Value], within: &[String]) {
+    fn note_made(&mut self, shown: &Shown<'_>, structures: &[Value], within: &Within) {
         let Making { thing, to } = shown.making;
         if thing.is_none() && to.is_empty() {
             return;
         }
         let sent = shown.arguments.map(sent_words).unwrap_or_default();
-        for named in ids_named(structures, thing.as_deref().and_then(Thing::of).as_ref()) {
+        let (named, is_whole) = ids_named(structures, thing.as_deref().and_then(Thing::of).as_ref());
+        if !is_whole && !to.is_empty() {
+            self.made.lost(shown.upstream);
+        }
+        for named in named {
             self.made.went(shown.upstream, &named.id, to);
             // What stood somewhere before was not made by this call, and what the call itself sent
             // is an echo: who chose it is not known.
-            if thing.is_some() && !self.engine.holds_text(&named.id) && !repeats(&sent, &named.id) {
+            if thing.is_some()
+                && named.is_top
+                && !self.engine.holds_text(&named.id)
+                && !repeats(&sent, &named.id)
+            {
                 self.made.own(shown.upstream, named, within);
             }
         }
@@ -278,7 +285,7 @@ impl History {
         Traced {
             destinations,
             asked: self.asked(query, None),
-            amounts_typed: self.sums(query).is_some(),
+            sums: self.sums(query),
             flows: flows.found,
             content_cut: flows.cut
                 && (query.effect.is_sink() || self.engine.shows_elsewhere(&query.upstream)),
@@ -333,7 +340,7 @@ impl History {
         &self,
         query: &Query,
         destination: &Destination,
-        within: &[String],
+        within: &Within,
         all: &mut Vec<TracedDestination>,
     ) -> bool {
         let is_target = query.targets.contains(&destination.argument);
@@ -408,10 +415,10 @@ impl History {
 
     /// Content of the arguments that leaves its upstream, or its container for one that the call does not work
     /// in and the user did not name. What is no sink keeps at an upstream what it showed.
-    fn flows(&self, query: &Query, arguments: &Value, here: &[String]) -> Flows {
+    fn flows(&self, query: &Query, arguments: &Value, here: &Within) -> Flows {
         let mut named: BTreeMap<String, bool> = BTreeMap::new();
         let mut stays = |container: &String| {
-            here.contains(container) || {
+            (!here.cut && here.names.contains(container)) || {
                 let is_full = named.len() >= MOST_CONTAINERS;
                 let known = named.get(container).copied();
                 // FAIL CLOSED: with so many, one that nobody looked up is named by nobody.
@@ -427,15 +434,13 @@ impl History {
             if !query.effect.is_sink() {
                 return Leaves::No;
             }
-            let left = self.containers.of(call).map(|left| left.iter().find(|left| !stays(left)));
-            match left {
-                Some(left) => left.cloned().map_or(Leaves::No, Leaves::Container),
-                // FAIL CLOSED: what was given up may have been a container of somebody else's.
-                None if self.containers.is_gone(call) => {
-                    Leaves::Container("a place not remembered".to_owned())
-                }
-                None => Leaves::No,
+            let within = self.containers.of(call);
+            if let Some(left) = within.and_then(|within| within.names.iter().find(|name| !stays(name))) {
+                return Leaves::Container(left.clone());
             }
+            // FAIL CLOSED: what is not known any more may have been a container of somebody else's.
+            let is_cut = within.map_or_else(|| self.containers.is_gone(call), |within| within.cut);
+            if is_cut { Leaves::Container("a place not remembered".to_owned()) } else { Leaves::No }
         })
     }
 

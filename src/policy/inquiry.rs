@@ -117,11 +117,6 @@ impl Inquiry {
         Self { effect, query, truncated: extraction.truncated, amounts }
     }
 
-    /// What is asked of the history about a call that names sums to pay.
-    pub fn spends(&self) -> Option<&Query> {
-        self.query.as_ref().filter(|query| !query.amounts.is_empty())
-    }
-
     /// The constraints that the call does not pass, the guard's among them.
     pub fn constraints(
         &self,
@@ -244,7 +239,7 @@ impl Inquiry {
             .unwrap_or_default();
         let amount = match &traced {
             _ if self.amounts.is_empty() => AmountState::None,
-            Some(traced) if traced.amounts_typed => AmountState::Vouched,
+            Some(traced) if traced.sums.is_some() => AmountState::Vouched,
             _ => AmountState::Unvouched,
         };
         Facts {
@@ -259,6 +254,7 @@ impl Inquiry {
             flows,
             content_cut: traced.as_ref().is_some_and(|traced| traced.content_cut),
             amount,
+            sums: traced.as_ref().and_then(|traced| traced.sums.clone()).unwrap_or_default(),
             asked: traced.as_ref().map_or(super::Asked::No, |traced| traced.asked),
             call_granted: None,
             call_refused,

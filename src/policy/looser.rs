@@ -7,28 +7,48 @@
 use crate::provenance::TrustRule;
 
 use super::constraint::{Constraint, Test};
-use super::tool::{Budget, OwnPlace, ToolPolicy};
+use super::tool::{ArgRule, Budget, OwnPlace, ToolPolicy};
 use super::{Cells, Effect, Gate, Layer, Locality, Outcome, Role};
 
 impl ToolPolicy {
     /// In which of its parts `self` may allow what `before` does not; empty when it is equal or tighter.
     pub fn looser_than(&self, before: &Self) -> Vec<&'static str> {
+        // Each field by its name, so that a new one cannot be forgotten here.
+        let Self {
+            effect: _,
+            effect_layer: _,
+            also: _,
+            gate,
+            locality,
+            args,
+            budget,
+            constraints,
+            trusted,
+            own_data,
+            cells,
+            creates,
+            object,
+            // Who ruled on it says nothing of what was ruled.
+            packs: _,
+            refused,
+        } = self;
         // Where every call is refused, nothing is laxer.
-        if self.refused.is_some() {
+        if refused.is_some() {
             return Vec::new();
         }
         let parts = [
             ("it no longer refuses every call", before.refused.is_some()),
             ("effect", !effect_holds(before, self)),
-            ("arguments", !same_arguments(before, self)),
-            ("sink gate", self.gate == Gate::Off && before.gate == Gate::On),
-            ("local", self.locality == Locality::Local && before.locality == Locality::Elsewhere),
-            ("budget", !budget_holds(before.budget, self.budget)),
-            ("constraints", !constraints_hold(&before.constraints, &self.constraints)),
-            ("trusted destinations", !trusts_no_more(&before.trusted, &self.trusted)),
-            ("own data", !declares_no_more(&before.own_data, &self.own_data)),
-            ("verdict table", !cells_hold(&before.cells, &self.cells)),
-            ("what it creates", self.creates != before.creates),
+            ("arguments", !same_arguments(&before.args, args)),
+            ("sink gate", *gate == Gate::Off && before.gate == Gate::On),
+            ("local", *locality == Locality::Local && before.locality == Locality::Elsewhere),
+            ("budget", !budget_holds(before.budget, *budget)),
+            ("constraints", !constraints_hold(&before.constraints, constraints)),
+            ("trusted destinations", !trusts_no_more(&before.trusted, trusted)),
+            ("own data", !declares_no_more(&before.own_data, own_data)),
+            ("verdict table", !cells_hold(&before.cells, cells)),
+            ("what it creates", *creates != before.creates),
+            ("what it acts on", *object != before.object),
         ];
         parts.into_iter().filter(|(_, is_looser)| *is_looser).map(|(part, _)| part).collect()
     }
@@ -51,8 +71,8 @@ fn effect_holds(before: &ToolPolicy, now: &ToolPolicy) -> bool {
     (same || becomes_a_sink) && also.eq(&now.also)
 }
 
-fn same_arguments(before: &ToolPolicy, now: &ToolPolicy) -> bool {
-    before.args.len() == now.args.len() && before.args.iter().all(|arg| now.args.contains(arg))
+fn same_arguments(before: &[ArgRule], now: &[ArgRule]) -> bool {
+    before.len() == now.len() && before.iter().all(|arg| now.contains(arg))
 }
 
 fn budget_holds(before: Option<Budget>, now: Option<Budget>) -> bool {
@@ -175,6 +195,13 @@ mod tests {
             assert!(!lax.is_same_as(&tight), "{part}");
             assert!(lax.is_same_as(&lax.clone()), "{part}");
         }
+    }
+
+    #[test]
+    fn what_a_number_counts_is_part_of_the_rule() {
+        let before = rule("post: {effect: send}");
+        let now = super::ToolPolicy { object: Some("issue".into()), ..before.clone() };
+        assert_eq!(now.looser_than(&before), ["what it acts on"]);
     }
 
     #[test]

@@ -5,16 +5,23 @@
 //! request 7 nor issue 7 of another. Whoever the making call was addressed to stands behind the id: a
 //! draft to somebody is sent to them.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::provenance::{Destination, Thing};
 
+use super::container::Within;
+use super::faded::Faded;
 use super::handle::is_id_key;
 
-/// Ids taken from one result.
-const IDS: usize = 16;
+/// Ids taken from one result, and nodes of it that are looked at.
+const IDS: usize = 64;
+const NODES: usize = 10_000;
+/// Levels of objects at the top of a result whose ids may be what the call made.
+const DEEP: usize = 2;
+/// Bytes of an id.
+const LONGEST: usize = 256;
 /// Things of one number, and destinations behind one id, that are told apart.
 const EACH: usize = 16;
 /// Bytes of an entry beside its texts, about.
@@ -26,6 +33,8 @@ pub(super) struct Named {
     pub(super) id: String,
     /// What it identifies, as far as its key and the tool say.
     pub(super) thing: Option<Thing>,
+    /// Whether it stands at the top of its structure or in an object one level below, and in no list.
+    pub(super) is_top: bool,
 }
 
 /// What is known of one id.
@@ -46,21 +55,25 @@ pub(super) struct Made {
     order: VecDeque<(String, String)>,
     bytes: usize,
     most: usize,
-    /// The upstreams of which something was given up.
-    gone: BTreeSet<String>,
+    /// What of them is not known.
+    faded: Faded,
 }
 
 impl Made {
     /// Nothing yet; at most `most` bytes are kept.
     pub(super) fn new(most: usize) -> Self {
-        Self { known: BTreeMap::new(), order: VecDeque::new(), bytes: 0, most, gone: BTreeSet::new() }
+        Self { known: BTreeMap::new(), order: VecDeque::new(), bytes: 0, most, faded: Faded::default() }
     }
 
     /// The id is the user's own.
-    pub(super) fn own(&mut self, upstream: &str, named: Named, within: &[String]) {
-        let bytes = ENTRY + within.iter().map(String::len).sum::<usize>();
+    pub(super) fn own(&mut self, upstream: &str, named: Named, within: &Within) {
+        // FAIL CLOSED: a number is own only where it was made, and where that is is not known.
+        if within.cut && is_number(&named.id) {
+            return;
+        }
+        let bytes = ENTRY + within.names.iter().map(String::len).sum::<usize>();
         self.entry(upstream, named.id, bytes, |entry| {
-            let made = (named.thing, within.to_vec());
+            let made = (named.thing, within.names.clone());
             let is_new = !entry.own.contains(&made) && entry.own.len() < EACH;
             if is_new {
                 entry.own.push(made);
@@ -90,6 +103,9 @@ impl Made {
         if !self.known.contains_key(&key) {
             self.bytes += ENTRY + 2 * (key.0.len() + key.1.len());
             self.order.push_back(key.clone());
+            // FAIL CLOSED: what is made again does not bring back what was given up.
+            let cut = self.faded.holds(upstream, &key.1);
+            self.known.insert(key.clone(), Entry { cut, ..Entry::default() });
         }
         if add(self.known.entry(key).or_default()) {
             self.bytes += bytes;
@@ -97,22 +113,22 @@ impl Made {
         while self.bytes > self.most
             && let Some(oldest) = self.order.pop_front()
         {
-            self.gone.insert(oldest.0.clone());
+            self.faded.id(&oldest.0, &oldest.1);
             let size = self.known.remove(&oldest).map_or(0, |entry| size_of_entry(&oldest, &entry));
             self.bytes = self.bytes.saturating_sub(size);
         }
     }
 
     /// Whether an allowed call made the thing of this id.
-    pub(super) fn is_own(&self, upstream: &str, id: &str, thing: Option<&Thing>, within: &[String]) -> bool {
+    pub(super) fn is_own(&self, upstream: &str, id: &str, thing: Option<&Thing>, within: &Within) -> bool {
         let Some(entry) = self.get(upstream, id) else { return false };
         if entry.own.is_empty() || !is_number(id) {
             return !entry.own.is_empty();
         }
         entry.own.iter().any(|(made, there)| {
             let same = made.as_ref().zip(thing).is_some_and(|(made, thing)| made.is(thing));
-            let here =
-                there.is_empty() || within.is_empty() || there.iter().any(|name| within.contains(name));
+            let anywhere = there.is_empty() || (within.names.is_empty() && !within.cut);
+            let here = anywhere || there.iter().any(|name| within.names.contains(name));
             same && here
         })
     }
@@ -124,7 +140,12 @@ impl Made {
 
     /// Whether somebody may stand behind the id who is not known.
     pub(super) fn is_in_doubt(&self, upstream: &str, id: &str) -> bool {
-        self.get(upstream, id).map_or_else(|| self.gone.contains(upstream), |entry| entry.cut)
+        self.get(upstream, id).map_or_else(|| self.faded.holds(upstream, id.trim()), |entry| entry.cut)
+    }
+
+    /// A call went somewhere, and not all ids that it named are known.
+    pub(super) fn lost(&mut self, upstream: &str) {
+        self.faded.upstream(upstream);
     }
 
     /// Bytes in memory, about.
@@ -159,42 +180,41 @@ pub(super) fn is_number(id: &str) -> bool {
     !digits.is_empty() && digits.chars().all(|c| c.is_ascii_digit())
 }
 
-/// The ids that results name at their top or one level below: whole scalars under id-like keys. What
-/// names another kind of thing than `thing` is left out: the author of the issue was not made by it.
-pub(super) fn ids_named(structures: &[Value], thing: Option<&Thing>) -> Vec<Named> {
-    let mut ids = Vec::new();
-    for structure in structures {
-        if let Value::Object(members) = structure {
-            collect(members, thing, true, &mut ids);
-        }
-    }
-    ids.truncate(IDS);
-    ids
-}
-
-fn collect(members: &Map<String, Value>, thing: Option<&Thing>, deeper: bool, ids: &mut Vec<Named>) {
-    let fits = |named: &Option<Thing>| match (named, thing) {
-        (Some(named), Some(thing)) => named.is(thing),
-        _ => true,
-    };
-    for (key, value) in members.iter().take(64) {
-        let named = Thing::named_by(key);
-        if !fits(&named) {
+/// The ids that results name: whole scalars under id-like keys, and whether these are all. What names another
+/// kind of thing than `thing` is left out: the author of the issue was not made by it.
+pub(super) fn ids_named(structures: &[Value], thing: Option<&Thing>) -> (Vec<Named>, bool) {
+    let mut ids: Vec<Named> = Vec::new();
+    // Nearest the top first, in the order of the result.
+    let mut open: VecDeque<(&Value, usize)> = structures.iter().map(|structure| (structure, 0)).collect();
+    for _ in 0..NODES {
+        let Some((value, depth)) = open.pop_front() else { return (ids, true) };
+        let Value::Object(members) = value else {
+            // What stands in a list is deep, wherever the list is.
+            let items = value.as_array().into_iter().flatten();
+            open.extend(items.filter(|item| item.is_object() || item.is_array()).map(|item| (item, DEEP)));
             continue;
-        }
-        let id = match value {
-            Value::String(text) if is_id_key(key) && !text.trim().is_empty() && text.len() <= 256 => {
-                text.trim().to_owned()
-            }
-            Value::Number(number) if is_id_key(key) => number.to_string(),
-            Value::Object(inner) if deeper => {
-                collect(inner, thing, false, ids);
+        };
+        for (key, value) in members {
+            let named = Thing::named_by(key);
+            if named.as_ref().zip(thing).is_some_and(|(named, thing)| !named.is(thing)) {
                 continue;
             }
-            _ => continue,
-        };
-        ids.push(Named { id, thing: named.or_else(|| thing.cloned()) });
+            let id = match value {
+                Value::String(text) if is_id_key(key) && !text.trim().is_empty() => text.trim().to_owned(),
+                Value::Number(number) if is_id_key(key) => number.to_string(),
+                Value::Object(_) | Value::Array(_) => {
+                    open.push_back((value, depth + 1));
+                    continue;
+                }
+                _ => continue,
+            };
+            if ids.len() >= IDS || id.len() > LONGEST {
+                return (ids, false);
+            }
+            ids.push(Named { id, thing: named.or_else(|| thing.cloned()), is_top: depth < DEEP });
+        }
     }
+    (ids, open.is_empty())
 }
 
 #[cfg(test)]
@@ -207,21 +227,48 @@ mod tests {
         Thing::of(name)
     }
 
+    fn named(id: &str, kind: &str) -> Named {
+        Named { id: id.to_owned(), thing: thing(kind), is_top: true }
+    }
+
+    fn within(name: &str) -> Within {
+        Within { names: vec![name.to_owned()], cut: false }
+    }
+
     #[test]
     fn only_what_the_call_makes_is_named() {
         let result = json!({"number": 7, "id": 90, "title": "x", "user": {"id": 5}, "repository_id": 3,
             "data": {"issue_id": 8}, "parent_id": 2});
-        let ids = ids_named(&[result], thing("issue").as_ref());
+        let (ids, whole) = ids_named(&[result], thing("issue").as_ref());
         let ids: Vec<&str> = ids.iter().map(|named| named.id.as_str()).collect();
-        assert_eq!(ids, ["7", "90", "8"]);
+        assert_eq!((ids, whole), (vec!["7", "90", "8"], true));
+    }
+
+    #[test]
+    fn what_is_named_deep_or_in_a_list_is_known_but_not_own() {
+        let check = |result: Value, own: &[&str], other: &[&str], whole: bool| {
+            let (ids, all) = ids_named(&[result], thing("draft").as_ref());
+            let of = |top: bool| -> Vec<&str> {
+                ids.iter().filter(|named| named.is_top == top).map(|named| named.id.as_str()).collect()
+            };
+            assert_eq!((of(true), of(false), all), (own.to_vec(), other.to_vec(), whole));
+        };
+        check(json!({"data": {"id": "a", "result": {"id": "b"}}}), &["a"], &["b"], true);
+        check(json!([{"id": "a"}]), &[], &["a"], true);
+        check(json!({"drafts": [{"id": "a"}, {"id": "b"}]}), &[], &["a", "b"], true);
+        check(json!({"id": "x".repeat(LONGEST + 1)}), &[], &[], false);
+        let many: Vec<Value> = (0..=IDS).map(|n| json!({"id": n})).collect();
+        assert!(!ids_named(&[json!(many)], None).1);
+        assert!(!ids_named(&[json!(vec![json!([[]]); NODES])], None).1);
     }
 
     #[test]
     fn a_number_is_own_as_what_it_was_made_as() {
         let mut made = Made::new(1 << 16);
-        let within = ["mara/site".to_owned()];
-        made.own("hub", Named { id: "7".into(), thing: thing("issue") }, &within);
-        made.own("hub", Named { id: "d-7f".into(), thing: thing("draft") }, &[]);
+        let nowhere = Within::default();
+        made.own("hub", named("7", "issue"), &within("mara/site"));
+        made.own("hub", named("d-7f", "draft"), &nowhere);
+        made.own("hub", named("9", "issue"), &Within { cut: true, ..within("mara/site") });
         for (id, kind, within, expected) in [
             ("7", "issue", "mara/site", true),
             ("7", "ticket", "mara/site", true),
@@ -231,24 +278,32 @@ mod tests {
             ("d-7f", "message", "", true),
             ("d-7f", "id", "", true),
             ("8", "issue", "mara/site", false),
+            ("9", "issue", "mara/site", false),
         ] {
-            let within = [within.to_owned()];
-            let within: &[String] = if within[0].is_empty() { &[] } else { &within };
-            assert_eq!(made.is_own("hub", id, thing(kind).as_ref(), within), expected, "{id} {kind}");
+            let within = if within.is_empty() { Within::default() } else { self::within(within) };
+            assert_eq!(made.is_own("hub", id, thing(kind).as_ref(), &within), expected, "{id} {kind}");
         }
-        assert!(!made.is_own("other", "d-7f", None, &[]));
-        assert!(!made.is_own("hub", "7", None, &[]), "a number without its noun");
+        assert!(!made.is_own("other", "d-7f", None, &nowhere));
+        assert!(!made.is_own("hub", "7", None, &nowhere), "a number without its noun");
+        let issue = thing("issue");
+        assert!(made.is_own("hub", "7", issue.as_ref(), &nowhere));
+        assert!(!made.is_own("hub", "7", issue.as_ref(), &Within { cut: true, ..nowhere }));
     }
 
     #[test]
     fn what_is_given_up_is_in_doubt() {
         let mut made = Made::new(4 * ENTRY);
         for id in 0..50 {
-            made.own("hub", Named { id: format!("d-{id}"), thing: None }, &[]);
+            made.own("hub", named(&format!("d-{id}"), "draft"), &Within::default());
         }
         assert!(made.bytes() <= 4 * ENTRY);
-        assert!(made.is_own("hub", "d-49", None, &[]) && !made.is_own("hub", "d-0", None, &[]));
+        let is_own = |made: &Made, id: &str| made.is_own("hub", id, None, &Within::default());
+        assert!(is_own(&made, "d-49") && !is_own(&made, "d-0"));
         assert!(made.is_in_doubt("hub", "d-0") && !made.is_in_doubt("hub", "d-49"));
         assert!(!made.is_in_doubt("mail", "d-0"), "nothing of this upstream was given up");
+        made.own("hub", named("d-0", "draft"), &Within::default());
+        assert!(is_own(&made, "d-0") && made.is_in_doubt("hub", "d-0"));
+        made.lost("mail");
+        assert!(made.is_in_doubt("mail", "unheard of"));
     }
 }

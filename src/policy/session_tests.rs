@@ -4,7 +4,8 @@ use serde_json::{Value, json};
 
 use super::facts::FlowContent;
 use super::heuristics::ToolDescription;
-use super::{Guard, Outcome, Policy, Reason, Trial, Tried, UpstreamIdentity};
+use super::{Guard, History, Inquiry, Outcome, Policy, Reason, Trial, Tried, UpstreamIdentity};
+use crate::provenance::{Limits, Origin};
 
 /// A session with a few upstreams, under no policy.
 struct Session {
@@ -21,6 +22,7 @@ impl Session {
             ("mail", [("read_mail", ["id", "folder"]), ("send_email", ["to", "body"])]),
             ("notes", [("save_note", ["title", "body"]), ("read_note", ["id", "folder"])]),
             ("hub", [("read_file", ["repo", "path"]), ("create_issue", ["repo", "body"])]),
+            ("bank", [("send_money", ["recipient", "amount"]), ("read_statement", ["id", "folder"])]),
         ] {
             let listed = tools.map(|(name, arguments)| {
                 let properties: Value = arguments.iter().map(|it| ((*it).to_owned(), text.clone())).collect();
@@ -159,4 +161,33 @@ fn content_that_cannot_be_undone_whole_is_asked_about() {
     let tried = s.note(&coded);
     assert_eq!(tried.verdict.outcome, Outcome::Ask);
     assert_eq!(reasons(&tried), [&Reason::TooMuchContent]);
+}
+
+#[test]
+fn containers_that_were_not_told_are_not_remembered() {
+    let mut s = Session::new();
+    let mine: Vec<String> = (0..9).map(|n| format!("mara/private-{n}")).collect();
+    let text = prose(5, 40);
+    s.shows("hub", "read_file", &json!({"repo": mine, "path": "plan.md"}), &text);
+    s.trial.prompt(&format!("Open an issue in mara/site about {}.", mine[..8].join(", ")));
+    let tried = s.call("hub", "create_issue", &json!({"repo": "mara/site", "body": text}));
+    assert_eq!(read_from(&tried), ["hub"], "{:?}", tried.verdict.reason());
+}
+
+#[test]
+fn a_payment_spends_the_sum_that_vouched_for_it() {
+    let s = Session::new();
+    let (tool, iban) = (s.trial.tool("bank", "send_money").unwrap().clone(), "DE02120300000000202051");
+    let arguments = json!({"recipient": iban, "amount": "40"});
+    let query = Inquiry::of(&tool, "bank", &arguments).query.unwrap();
+    let mut history = History::new(Limits::default(), [7; 16]);
+    history.prompt(&format!("Pay 40 EUR to {iban}."), Origin::Typed);
+    let waits = history.trace(&query, &arguments).sums.unwrap();
+    history.prompt(&format!("Pay 40 EUR more to {iban}."), Origin::Typed);
+    let other = history.trace(&query, &arguments).sums.unwrap();
+    assert_eq!(waits, other);
+    history.spent(&other);
+    // What waited for a person is no second payment of another sum.
+    history.spent(&waits);
+    assert!(history.trace(&query, &arguments).sums.is_some_and(|left| left != waits));
 }

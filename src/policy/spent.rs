@@ -3,14 +3,16 @@
 
 use std::collections::BTreeSet;
 
+use serde::Serialize;
+
 use crate::provenance::{Destination, TypedSum};
 
 /// Payments that are remembered. FAIL CLOSED: beyond them every sum counts as spent.
 const MOST: usize = 4_096;
 
 /// A typed sum with those it is paid to.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct SpentSum {
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct SpentSum {
     /// The prompt, and where the sum begins in it.
     sum: (usize, usize),
     /// The payees; `None` for one whom the prompt does not name.
@@ -51,10 +53,10 @@ impl Spent {
     }
 
     /// Notes payments.
-    pub(super) fn note(&mut self, sums: Vec<SpentSum>) {
+    pub(super) fn note(&mut self, sums: &[SpentSum]) {
         for SpentSum { sum, payees } in sums {
             if self.0.len() < MOST {
-                self.0.extend(payees.into_iter().map(|payee| (sum, payee)));
+                self.0.extend(payees.iter().map(|payee| (*sum, payee.clone())));
             }
         }
     }

@@ -17,7 +17,9 @@ use super::grant::{GrantKey, Ledger};
 use super::heuristics::ToolDescription;
 use super::history::{History, Making, Shown};
 use super::inquiry::{Answered, Answers, Inquiry, vouched};
-use super::{Around, Effect, Guard, Outcome, Policy, ToolPolicy, UpstreamIdentity, Verdict, decide};
+use super::{
+    Around, Effect, Guard, Outcome, Policy, SpentSum, ToolPolicy, UpstreamIdentity, Verdict, decide,
+};
 
 /// The session that a trial stands for.
 const SESSION: u64 = 1;
@@ -33,6 +35,8 @@ pub struct Trial {
     calls: u64,
     /// What calls made that were not refused, by their number.
     makings: BTreeMap<u64, Making>,
+    /// The typed sums that vouched for them.
+    sums: BTreeMap<u64, Vec<SpentSum>>,
     disk: Option<Disk>,
     drifted: BTreeMap<(String, String), Vec<&'static str>>,
 }
@@ -68,6 +72,7 @@ impl Trial {
             used: BTreeMap::new(),
             calls: 0,
             makings: BTreeMap::new(),
+            sums: BTreeMap::new(),
             disk: None,
             drifted: BTreeMap::new(),
         }
@@ -169,9 +174,10 @@ impl Trial {
         if verdict.outcome == Outcome::Allow {
             let vouched = vouched(&facts, arguments, false);
             self.history.sent(&Sent { upstream, tool, call, arguments, vouched });
-            self.spent(upstream, tool, arguments);
+            self.history.spent(&facts.sums);
         }
         if verdict.outcome != Outcome::Deny {
+            self.sums.insert(call, facts.sums.clone());
             self.makings.insert(call, Making::of(&policy, &facts));
         }
         Tried { verdict, facts, call }
@@ -180,14 +186,7 @@ impl Trial {
     /// A call was forwarded all the same: a human said yes to it once.
     pub fn forwarded(&mut self, upstream: &str, tool: &str, call: u64, arguments: &Value) {
         self.history.sent(&Sent { upstream, tool, call, arguments, vouched: Vouched::Yes });
-        self.spent(upstream, tool, arguments);
-    }
-
-    fn spent(&mut self, upstream: &str, tool: &str, arguments: &Value) {
-        let inquiry = self.tool(upstream, tool).map(|policy| Inquiry::of(policy, upstream, arguments));
-        if let Some(query) = inquiry.as_ref().and_then(Inquiry::spends) {
-            self.history.spent(query);
-        }
+        self.history.spent(&self.sums.remove(&call).unwrap_or_default());
     }
 
     fn reserve(&mut self, key: (String, String), policy: &ToolPolicy) -> BudgetState {

@@ -14,6 +14,7 @@ mod embedded;
 mod engine;
 mod escape;
 mod extract;
+mod fields;
 mod flows;
 mod fold;
 mod grams;
@@ -50,6 +51,7 @@ pub use destination::{Destination, Reason as DestinationReason, Standing, Strict
 pub use engine::{Engine, Limits, OwnField, Record, Sent, Source, Vouched};
 pub use escape::{escaped, escaped_around, is_hidden};
 pub use extract::{Extraction, extract};
+pub(crate) use fields::names_people;
 pub use flows::{Flow, Flows, SecretIn, secrets_in};
 pub(crate) use fold::folded;
 pub use fold::loose_text;

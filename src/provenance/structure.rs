@@ -1,7 +1,7 @@
 //! Text that is structure: YAML and `Key: value` lines, read into fields with their places.
 //!
-//! A field here is only a hint of what kind of place a value stood in. Nothing found by its key alone ever
-//! trusts; declared own-data paths are matched against structure that parses as a whole.
+//! What the keys of such fields say is `fields.rs`. Declared own-data paths are matched against structure that
+//! parses as a whole.
 
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -9,23 +9,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use saphyr_parser::{Event, Parser, ScalarStyle};
 use serde_json::Value;
 
-use super::canon::{shape_of, url};
+use super::canon::shape_of;
 use super::text::cut;
-use super::{Kind, embedded, split};
 
 /// Longest text that is read as YAML.
 const LONGEST_YAML: usize = 256 * 1024;
 /// Deepest nesting of YAML that is read.
 const DEEPEST_YAML: usize = 48;
-
-/// What a key says of its value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum FieldKind {
-    /// Who: a sender, an owner, a member.
-    Identity,
-    /// Where to: a url.
-    Link,
-}
 
 /// One scalar of a structured text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,136 +52,6 @@ pub(crate) struct Structure {
     pub(crate) fields: Vec<Field>,
     /// The value of the whole, when the whole parses.
     pub(crate) value: Option<Value>,
-}
-
-/// What a key says of its value, if anything.
-pub(crate) fn field_kind(key: &str) -> Option<FieldKind> {
-    const LINK: [&str; 8] = ["url", "uri", "link", "href", "permalink", "src", "urls", "links"];
-    const WHO: [&str; 55] = [
-        "sender",
-        "from",
-        "reply",
-        "replyto",
-        "to",
-        "cc",
-        "bcc",
-        "recipient",
-        "recipients",
-        "owner",
-        "owners",
-        "author",
-        "authors",
-        "creator",
-        "organizer",
-        "organiser",
-        "assignee",
-        "assignees",
-        "reporter",
-        "participant",
-        "participants",
-        "attendee",
-        "attendees",
-        "member",
-        "members",
-        "guest",
-        "guests",
-        "shared",
-        "collaborator",
-        "collaborators",
-        "contact",
-        "contacts",
-        "email",
-        "emails",
-        "mail",
-        "address",
-        "addresses",
-        "user",
-        "username",
-        "login",
-        "handle",
-        "phone",
-        "telephone",
-        "mobile",
-        "account",
-        "iban",
-        "channel",
-        "channels",
-        "name",
-        "reviewer",
-        "reviewers",
-        "invitee",
-        "invitees",
-        "payee",
-        "requester",
-    ];
-    const BESIDE: [&str; 14] = [
-        "id", "ids", "with", "by", "display", "full", "first", "last", "number", "real", "list", "e",
-        "created", "primary",
-    ];
-    let words = small_words(key);
-    let words: Vec<&str> = words.split(' ').filter(|word| !word.is_empty()).take(5).collect();
-    let last = words.last()?;
-    if words.len() <= 4 && LINK.contains(last) || words == ["web", "page"] {
-        return Some(FieldKind::Link);
-    }
-    let who = words.iter().filter(|word| WHO.contains(word)).count();
-    let beside = words.iter().filter(|word| BESIDE.contains(word)).count();
-    (who > 0 && who + beside == words.len() && words.len() <= 4).then_some(FieldKind::Identity)
-}
-
-/// The words of a key in snake, kebab or camel case, small, apart by blanks.
-fn small_words(key: &str) -> String {
-    let mut words = String::with_capacity(key.len().min(64) + 8);
-    let mut open = false;
-    let mut before_small = false;
-    for c in key.chars().take(64) {
-        if !c.is_alphanumeric() {
-            open = false;
-            continue;
-        }
-        if !open || (c.is_uppercase() && before_small) {
-            words.push(' ');
-        }
-        open = true;
-        before_small = c.is_lowercase() || c.is_numeric();
-        if c.is_ascii() {
-            words.push(c.to_ascii_lowercase());
-        } else {
-            words.extend(c.to_lowercase());
-        }
-    }
-    words
-}
-
-/// Whether a whole scalar is what an identity field holds: addresses, or a short name.
-pub(crate) fn is_identity(text: &str) -> bool {
-    let text = text.trim();
-    if text.is_empty() || text.len() > 320 || text.contains('\n') {
-        return false;
-    }
-    let shaped = |piece: &&str| {
-        matches!(
-            shape_of(split::address(piece)),
-            Some(Kind::Email | Kind::Phone | Kind::Account | Kind::Channel | Kind::Id)
-        )
-    };
-    let pieces = split::pieces(text);
-    if !pieces.is_empty() && pieces.iter().all(shaped) {
-        return true;
-    }
-    let words = text.split_whitespace().count();
-    words <= 5 && text.len() <= 80 && shape_of(text).is_none() && embedded::atoms_in(text, 1).is_empty()
-}
-
-/// Whether a whole scalar is a url.
-pub(crate) fn is_link(text: &str) -> bool {
-    let text = text.trim();
-    !text.contains(char::is_whitespace) && (url::parse(text).is_some() || url::parse_bare(text).is_some())
-}
-
-/// Whether the items of a list under this key are what the whole structure is about.
-pub(crate) fn is_nameless(key: &str) -> bool {
-    matches!(key.to_ascii_lowercase().as_str(), "" | "result" | "results" | "items" | "values" | "data")
 }
 
 /// Reads a text as YAML, as `Key: value` lines, or as `key=value` pairs.
@@ -525,27 +385,5 @@ mod tests {
         check("see a=b in it", &[]);
         check("shared_with:\n  a@b.test: rw\n", &[("shared_with", "a@b.test"), ("a@b.test", "rw")]);
         assert_eq!(read("- email: a@b.test\n").value, Some(serde_json::json!([{"email": "a@b.test"}])));
-    }
-
-    #[test]
-    fn keys_say_who_and_where() {
-        for key in [
-            "from",
-            "Reply-To",
-            "senderEmail",
-            "shared_with",
-            "owner_id",
-            "participants",
-            "display_name",
-            "user",
-        ] {
-            assert_eq!(field_kind(key), Some(FieldKind::Identity), "{key}");
-        }
-        for key in ["url", "html_url", "webUrl", "href", "link"] {
-            assert_eq!(field_kind(key), Some(FieldKind::Link), "{key}");
-        }
-        for key in ["body", "text", "description", "to_do", "note", "content"] {
-            assert_eq!(field_kind(key), None, "{key}");
-        }
     }
 }

@@ -9,11 +9,12 @@ use super::atoms::{self, Class};
 use super::canon::{shape_of, strict_form};
 use super::decode;
 use super::engine::{Engine, Meta, Record, word_print};
+use super::fields::{self, FieldKind};
 use super::fold::{View, fold, lower};
 use super::index::{Chunk, Look, Occurrence, Passage, order};
 use super::links;
 use super::own::OwnPaths;
-use super::structure::{self, Field, FieldKind, Stands};
+use super::structure::{self, Field, Stands};
 use super::text::cut;
 use super::walk::{Form, Trail, walk};
 use super::{Decoding, Kind, PlaceKind};
@@ -130,7 +131,7 @@ impl Engine {
                 return;
             }
             let mut below = leaf_of(trail, form);
-            if below.key.is_empty() && structure::field_kind(&leaf.key).is_some() {
+            if below.key.is_empty() && fields::field_kind(&leaf.key).is_some() {
                 below.key.clone_from(&leaf.key);
             }
             below.chain.clone_from(&chain);
@@ -429,23 +430,23 @@ fn leaf_of(trail: &Trail, form: Form) -> Leaf<'static> {
 
 /// What kind of place a whole scalar under a key is, before the class of an atom in it is known.
 fn scalar_kind(key: &str, text: &str, stands: Stands) -> Scalar {
-    let field = structure::field_kind(key);
+    let field = fields::field_kind(key);
     match stands {
         // Of names only addresses count: `{"shared_with": {"ana@a.test": "rw"}}`.
         Stands::Name if shape_of(text).is_none() => return Scalar::Plain,
         // A list that is all there is says what it lists by what was called.
         Stands::Item
-            if structure::is_nameless(key)
+            if fields::is_nameless(key)
                 && text.split_whitespace().count() <= 3
-                && structure::is_identity(text) =>
+                && fields::is_identity(text) =>
         {
             return Scalar::Identity;
         }
         _ => {}
     }
     match field {
-        Some(FieldKind::Identity) if structure::is_identity(text) => Scalar::Identity,
-        Some(FieldKind::Link) if structure::is_link(text) => Scalar::Link,
+        Some(FieldKind::Identity) if fields::is_identity(text) => Scalar::Identity,
+        Some(FieldKind::Link) if fields::is_link(text) => Scalar::Link,
         _ => Scalar::Plain,
     }
 }

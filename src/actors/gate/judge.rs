@@ -15,9 +15,8 @@ use crate::actors::taint::NoteSent;
 use crate::clock;
 use crate::mcp::Method;
 use crate::policy::{
-    AskedAbout, BudgetState, Contract, Facts, Finding, Inquiry, Making, Offer, Outcome, PinState, Query,
-    Reason, Subject, Unasked, Verdict, asked_about, decide, exact_digest, listing, question, refusal,
-    vouched,
+    AskedAbout, BudgetState, Contract, Facts, Finding, Making, Offer, Outcome, PinState, Reason, Subject,
+    Unasked, Verdict, asked_about, decide, exact_digest, listing, question, refusal, vouched,
 };
 use crate::provenance::Vouched;
 
@@ -37,20 +36,17 @@ pub(super) struct Settled {
     facts: Option<Box<Facts>>,
     pub(super) grant: Option<String>,
     unasked: Option<Unasked>,
-    /// What was asked about a call that pays.
-    spends: Option<Box<Query>>,
     /// Held until what is spent is noted.
     turn: Option<OwnedMutexGuard<()>>,
 }
 
 impl Settled {
     fn plain(verdict: Verdict) -> Self {
-        Self { verdict, facts: None, grant: None, unasked: None, spends: None, turn: None }
+        Self { verdict, facts: None, grant: None, unasked: None, turn: None }
     }
 
-    fn of(verdict: Verdict, facts: Facts, inquiry: &Inquiry) -> Self {
-        let spends = inquiry.spends().cloned().map(Box::new);
-        Self { facts: Some(Box::new(facts)), spends, ..Self::plain(verdict) }
+    fn of(verdict: Verdict, facts: Facts) -> Self {
+        Self { facts: Some(Box::new(facts)), ..Self::plain(verdict) }
     }
 
     pub(super) fn is_allowed(&self) -> bool {
@@ -120,7 +116,7 @@ pub(super) async fn settle(core: &Rc<Core>, call: &Call, known: &Arc<Known>, hea
         let Gathered { facts, inquiry } = gather(core, call, known, budget).await;
         let verdict = decide(&facts);
         if verdict.outcome != Outcome::Ask {
-            return Settled { turn, ..Settled::of(verdict, facts, &inquiry) };
+            return Settled { turn, ..Settled::of(verdict, facts) };
         }
         // Nobody waits for a person's answer to somebody else: what it allows needs no typed sum.
         drop(turn);
@@ -171,7 +167,7 @@ pub(super) async fn settle(core: &Rc<Core>, call: &Call, known: &Arc<Known>, hea
                 if !is_answer && let Some(verdict) = denied_since(core, call, known, budget).await {
                     return Settled::plain(verdict);
                 }
-                return Settled { grant: Some(grant), ..Settled::of(verdict, facts, &inquiry) };
+                return Settled { grant: Some(grant), ..Settled::of(verdict, facts) };
             }
             HoldAnswer::Again => continue,
             HoldAnswer::Refused | HoldAnswer::Gone => Unasked::Refused,
@@ -179,7 +175,7 @@ pub(super) async fn settle(core: &Rc<Core>, call: &Call, known: &Arc<Known>, hea
             HoldAnswer::NoHuman(id) => Unasked::NoHuman(id),
             HoldAnswer::Tired(id) => Unasked::Tired(id),
         };
-        return Settled { unasked: Some(unasked), ..Settled::of(verdict, facts, &inquiry) };
+        return Settled { unasked: Some(unasked), ..Settled::of(verdict, facts) };
     }
     let verdict =
         Verdict::new(Outcome::Deny, Contract::SinkGate, vec![Finding::deny(Reason::Unavailable("approval"))]);
@@ -226,7 +222,7 @@ async fn conclude(core: &Rc<Core>, call: &Call, known: Option<&Arc<Known>>, sett
         return unavailable("audit");
     }
     let (Some(known), Some(facts)) = (known, settled.facts) else { return unavailable("gate") };
-    if !note_sent(core, call, &facts, settled.grant.is_some(), settled.spends) {
+    if !note_sent(core, call, &facts, settled.grant.is_some()) {
         return unavailable("taint");
     }
     drop(settled.turn);
@@ -245,14 +241,14 @@ async fn conclude(core: &Rc<Core>, call: &Call, known: Option<&Arc<Known>>, sett
 ///
 /// ORDER: it need not be waited for, because the result of the call and every later question stand behind
 /// it in the same mailbox.
-fn note_sent(core: &Core, call: &Call, facts: &Facts, granted: bool, spends: Option<Box<Query>>) -> bool {
+fn note_sent(core: &Core, call: &Call, facts: &Facts, granted: bool) -> bool {
     let sent = NoteSent {
         upstream: Arc::clone(&call.msg.tool.upstream),
         tool: Arc::clone(&call.msg.tool.name),
         call: call.msg.call.0,
         arguments: Arc::clone(&call.arguments),
         vouched: vouched(facts, &call.arguments, granted),
-        spends,
+        spends: facts.sums.clone(),
     };
     core.shared.sent.try_send(sent).is_ok()
 }

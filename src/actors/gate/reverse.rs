@@ -325,7 +325,7 @@ async fn sent(core: &Rc<Core>, msg: &JudgeAnswer, arguments: &Arc<Value>) -> boo
         call: msg.call.0,
         arguments: Arc::clone(arguments),
         vouched: Vouched::No,
-        spends: None,
+        spends: Vec::new(),
     };
     core.shared.sent.send(sent).await.is_ok()
 }
