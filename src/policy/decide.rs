@@ -4,7 +4,7 @@
 //! Order of the contracts, first refusal wins: pin, budget, constraint, sink gate. Within one, the
 //! worst finding counts and is named first.
 
-use super::facts::{AmountState, BudgetState, Facts, Gate, Locality, PinState};
+use super::facts::{AmountState, BudgetState, ContentSeen, Facts, Gate, Locality, PinState};
 use super::origin::{Provenance, judge};
 use super::verdict::{Finding, Reason};
 use super::{Contract, Effect, Outcome, Verdict};
@@ -139,7 +139,8 @@ fn flows(facts: &Facts) -> Vec<Finding> {
         Finding { outcome, reason: Reason::Flow(Box::new(flow.clone())) }
     });
     // FAIL CLOSED: what was not looked at may hold anything.
-    let rest = facts.content_cut.then(|| Finding { outcome: Outcome::Ask, reason: Reason::TooMuchContent });
+    let rest = (facts.content == ContentSeen::Part)
+        .then_some(Finding { outcome: Outcome::Ask, reason: Reason::TooMuchContent });
     known.chain(rest).collect()
 }
 

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::{
-    AmountState, Asked, BudgetState, Cells, ConstraintFinding, Contract, DestinationFacts, Effect, Facts,
-    FlowContent, FlowFacts, Gate, Locality, Outcome, PinState, Provenance, Role, Typed, Via, decide,
+    AmountState, Asked, BudgetState, Cells, ConstraintFinding, ContentSeen, Contract, DestinationFacts,
+    Effect, Facts, FlowContent, FlowFacts, Gate, Locality, Outcome, PinState, Provenance, Role, Typed, Via,
+    decide,
 };
 use crate::policy::ArgPath;
 use crate::provenance::{
@@ -65,7 +66,7 @@ fn facts(effect: Effect, destinations: Vec<DestinationFacts>) -> Facts {
         destinations,
         truncated: false,
         flows: Vec::new(),
-        content_cut: false,
+        content: ContentSeen::Whole,
         amount: AmountState::Vouched,
         sums: Vec::new(),
         asked: Asked::No,

@@ -162,6 +162,16 @@ pub enum FlowContent {
     },
 }
 
+/// How much of the arguments was looked at for content that leaves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ContentSeen {
+    /// All of it.
+    Whole,
+    /// A part: what of the rest leaves is not known.
+    Part,
+}
+
 /// The amount of a spending call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -216,8 +226,8 @@ pub struct Facts {
     pub truncated: bool,
     /// Content that leaves.
     pub flows: Vec<FlowFacts>,
-    /// Whether the arguments hold more content than was looked at: what of it leaves is not known.
-    pub content_cut: bool,
+    /// How much of the arguments was looked at for it.
+    pub content: ContentSeen,
     /// The amount, for a call that spends.
     pub amount: AmountState,
     /// The typed sums that the call uses up.
@@ -250,7 +260,7 @@ impl Facts {
             destinations: Vec::new(),
             truncated: false,
             flows: Vec::new(),
-            content_cut: false,
+            content: ContentSeen::Whole,
             amount: AmountState::None,
             sums: Vec::new(),
             asked: Asked::No,

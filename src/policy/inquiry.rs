@@ -11,7 +11,7 @@ use crate::provenance::{Destination, DestinationReason, Extraction, Kind, Standi
 use super::audience::widening;
 use super::checks::{Surroundings, findings};
 use super::facts::{
-    AmountState, BudgetState, DestinationFacts, Facts, FlowContent, FlowFacts, Gate, PinState,
+    AmountState, BudgetState, ContentSeen, DestinationFacts, Facts, FlowContent, FlowFacts, Gate, PinState,
 };
 use super::grant::{GrantKey, destination_key, fetch_key, flow_key};
 use super::history::{Content, Query, Traced};
@@ -252,7 +252,10 @@ impl Inquiry {
             destinations,
             truncated: self.truncated || traced.as_ref().is_some_and(|traced| traced.truncated),
             flows,
-            content_cut: traced.as_ref().is_some_and(|traced| traced.content_cut),
+            content: match &traced {
+                Some(traced) if traced.content_cut => ContentSeen::Part,
+                _ => ContentSeen::Whole,
+            },
             amount,
             sums: traced.as_ref().and_then(|traced| traced.sums.clone()).unwrap_or_default(),
             asked: traced.as_ref().map_or(super::Asked::No, |traced| traced.asked),

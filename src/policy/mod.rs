@@ -60,8 +60,8 @@ pub use checks::{Surroundings, findings};
 pub use decide::decide;
 pub use effect::{ArgPath, Effect, Layer, Role};
 pub use facts::{
-    AmountState, Asked, BudgetState, ConstraintFinding, DestinationFacts, Facts, FlowContent, FlowFacts,
-    Gate, Locality, PinState, Typed, Via,
+    AmountState, Asked, BudgetState, ConstraintFinding, ContentSeen, DestinationFacts, Facts, FlowContent,
+    FlowFacts, Gate, Locality, PinState, Typed, Via,
 };
 pub use glob::Glob;
 pub use grant::{AskedAbout, GrantKey, Ledger, ListYes, Offer, asked_about, destination_key, fetch_key};
