@@ -6,8 +6,10 @@
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
+use crate::clients::approved::Approvals;
 use crate::clients::install::{install, read_text};
 use crate::clients::known::{self, Form};
+use crate::clients::lists::Lists;
 use crate::clients::locate::locate;
 use crate::clients::pins;
 use crate::clients::plan::{Plan, Request, StateOption, plan};
@@ -83,6 +85,7 @@ struct Stage {
     state: PathBuf,
     state_option: StateOption,
     home: Option<PathBuf>,
+    codex: Option<PathBuf>,
 }
 
 impl Stage {
@@ -97,9 +100,12 @@ impl Stage {
         let program = std::env::current_exe()
             .ok()
             .map_or_else(|| "bouncer".to_owned(), |path| path.display().to_string());
-        let home =
-            env("HOME").map(|home| std::fs::canonicalize(&home).unwrap_or_else(|_| PathBuf::from(home)));
-        Some(Self { program, state, state_option, home })
+        let folder = |name: &str| {
+            let path = env(name).filter(|path| !path.is_empty());
+            path.map(|path| std::fs::canonicalize(&path).unwrap_or_else(|_| PathBuf::from(path)))
+        };
+        let (home, codex) = (folder("HOME"), folder("CODEX_HOME"));
+        Some(Self { program, state, state_option, home, codex })
     }
 
     fn one(&self, args: &InitArgs, file: &Path, out: &mut dyn Write, err: &mut dyn Write) -> Exit {
@@ -121,6 +127,7 @@ impl Stage {
         };
         let taken = self.taken(&file);
         let overridden = overridden(&file);
+        let home = self.home.as_deref();
         let request = Request {
             file: &file,
             text: &text,
@@ -128,9 +135,11 @@ impl Stage {
             program: &self.program,
             state: &self.state,
             state_option: self.state_option,
-            home: self.home.as_deref(),
+            home,
             taken: &taken,
             overridden: &overridden,
+            approvals: &Approvals::read(&file, home, self.codex.as_deref(), &read_text),
+            lists: &Lists::read(&file, home, &read_text),
         };
         let plan = match plan(&request) {
             Ok(plan) => plan,
@@ -182,6 +191,16 @@ impl Stage {
         }
         if changes {
             show::diff(out, &file.display().to_string(), text, &plan.text);
+        }
+        if plan.unvouched && args.yes && args.config.is_empty() && !args.dry_run {
+            // FAIL CLOSED: a yes to whatever is found is no yes to what a repository brought along.
+            let _ = writeln!(
+                out,
+                "  nothing was changed: these servers are a project's, and {} does not say which of them it has approved; \
+                 name the file with `--config` to have them moved",
+                plan.known.label
+            );
+            return Exit::Done;
         }
         if args.dry_run {
             offer(hook.as_ref(), out);

@@ -329,6 +329,8 @@ fn private_folder(folder: &Path) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clients::approved::Approvals;
+    use crate::clients::lists::Lists;
     use crate::clients::plan::{Request, StateOption, plan};
 
     /// A home folder with one client file in it, and a state folder.
@@ -361,6 +363,8 @@ mod tests {
                 home: None,
                 taken: &[],
                 overridden: &[],
+                approvals: &Approvals::default(),
+                lists: &Lists::read(&self.file, None, &read_text),
             };
             let plan = plan(&request).expect("a plan");
             let hook = plan.hook.as_ref().filter(|_| hook);

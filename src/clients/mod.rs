@@ -1,8 +1,9 @@
 //! Client programs: where each keeps its MCP servers, how to import, rewrite and restore that file, and its hooks.
 //!
-//! `known` is the table of clients. `entry` decides what becomes of one server, `edit` changes a file
-//! in place. Read `cli/init.rs` for how they come together.
+//! `known` is the table of clients. `entry` decides what becomes of one server, with what its client
+//! says of it elsewhere (`approved`, `lists`), and `edit` changes a file in place. Read `cli/init.rs` for how they come together.
 
+pub mod approved;
 mod carried;
 pub mod edit;
 pub mod entry;
@@ -11,6 +12,7 @@ pub mod hooks;
 pub mod install;
 mod json_file;
 pub mod known;
+pub mod lists;
 pub mod locate;
 pub mod pins;
 pub mod plan;

@@ -8,10 +8,12 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
+use super::approved::Approvals;
 use super::edit::{self, MapEdit};
 use super::entry::{Fate, Moved, fate};
 use super::hook_file::{self, HookEdit};
 use super::known::{self, EntryForm, Form, Known, Scope};
+use super::lists::Lists;
 
 /// What the plan is made from.
 #[derive(Debug, Clone, Copy)]
@@ -34,6 +36,10 @@ pub struct Request<'a> {
     pub taken: &'a [String],
     /// Servers that another file of the client overrides, each with that file: they stay.
     pub overridden: &'a [(String, PathBuf)],
+    /// Which of the servers the client has approved; the others stay unless `only` names them.
+    pub approvals: &'a Approvals,
+    /// What the client says of the servers outside of their entries.
+    pub lists: &'a Lists,
 }
 
 /// Whether the command lines that are written name the state folder.
@@ -60,6 +66,8 @@ pub struct Plan {
     pub notes: Vec<String>,
     /// The prompt hook that this client could have, unless it has it.
     pub hook: Option<HookEdit>,
+    /// Whether the servers are a project's and nobody can tell which of them the client has approved.
+    pub unvouched: bool,
 }
 
 /// What would be done to one map of servers.
@@ -111,6 +119,7 @@ pub fn plan(request: &Request<'_>) -> Result<Plan, String> {
         stays: Vec::new(),
         notes: Vec::new(),
         hook: None,
+        unvouched: false,
     };
     let mut found: Vec<(edit::Servers, Reading)> =
         edit::servers(&root, known.maps).into_iter().map(|servers| (servers, Reading::Read)).collect();
@@ -128,7 +137,7 @@ pub fn plan(request: &Request<'_>) -> Result<Plan, String> {
         let project = project_of_map(&servers.map).or(project.as_deref());
         sort_out(request, known, &servers, reading, folder, project, &mut plan);
     }
-    warnings(&root, known, &mut plan);
+    warnings(&root, request, &mut plan);
     let edits = edits(request, known, &mut plan);
     if edits.iter().any(|edit| !edit.put.is_empty() || !edit.remove.is_empty()) {
         plan.text = edit::edit(request.text, known.form, &edits)?;
@@ -137,6 +146,7 @@ pub fn plan(request: &Request<'_>) -> Result<Plan, String> {
         plan.hook = hook_file::offer(known, request, project.as_deref());
     }
     if project.is_some() && !plan.moves().is_empty() {
+        plan.unvouched = !request.approvals.are_known();
         plan.notes.push(format!(
             "these servers belong to a project, whoever can write it can change them: {}; clients ask again for a changed entry",
             plan.moves().join(", ")
@@ -168,7 +178,7 @@ fn recognise(request: &Request<'_>) -> Result<(&'static Known, Value), String> {
 }
 
 /// The project that a file belongs to; `None` for the user's own files.
-fn project_of(file: &Path, known: &Known, home: Option<&Path>) -> Option<PathBuf> {
+pub(super) fn project_of(file: &Path, known: &Known, home: Option<&Path>) -> Option<PathBuf> {
     let tail = known.tails.iter().find(|tail| known::ends_with(file, tail))?;
     let folder = file.ancestors().nth(tail.split('/').count())?;
     let hidden = tail.starts_with('.') && tail.contains('/');
@@ -198,6 +208,7 @@ fn sort_out(
     let (mut originals, mut upstreams, mut policies) = (Vec::new(), Vec::new(), Vec::new());
     for (name, value) in &servers.entries {
         let chosen = request.only.is_empty() || request.only.contains(name);
+        let unapproved = request.approvals.missing(name);
         match fate(name, value, known, folder, project) {
             Fate::Ours(config) => {
                 entry = Some(name.clone());
@@ -212,7 +223,14 @@ fn sort_out(
                     format!("`{by}` has a server of this name, which is the one that counts"),
                 ));
             }
-            Fate::Moves(Moved { upstream, policies: with, notes }) => {
+            _ if unapproved.is_some() && !request.only.contains(name) => {
+                let why = unapproved.unwrap_or_default();
+                plan.stays.push((name.clone(), format!("{why}; `--server {name}` takes it all the same")));
+            }
+            Fate::Moves(mut moved) => {
+                request.lists.carry(name, project, &mut moved);
+                moved.notes.extend(unapproved.map(|why| format!("{why}; taken because you named it")));
+                let Moved { upstream, policies: with, notes } = moved;
                 plan.notes.extend(notes.into_iter().map(|note| format!("{name}: {note}")));
                 policies.extend(with);
                 originals.push((name.clone(), value.clone()));
@@ -340,8 +358,8 @@ fn our_entry(request: &Request<'_>, known: &Known, config: &Path) -> Value {
     Value::Object(entry)
 }
 
-/// Settings elsewhere in the file that name a server by its old name.
-fn warnings(root: &Value, known: &Known, plan: &mut Plan) {
+/// Settings outside the entries that a person has to change by hand, or should know of.
+fn warnings(root: &Value, request: &Request<'_>, plan: &mut Plan) {
     let moved: Vec<String> = plan.moves().into_iter().map(str::to_owned).collect();
     let profiles = root.pointer("/agent/profiles").and_then(Value::as_object);
     for (profile, settings) in profiles.into_iter().flatten() {
@@ -355,18 +373,10 @@ fn warnings(root: &Value, known: &Known, plan: &mut Plan) {
             }
         }
     }
-    let selected =
-        ["/mcp/allowed", "/mcp/excluded"].iter().filter_map(|place| root.pointer(place)?.as_array());
-    if selected.flatten().filter_map(Value::as_str).any(|name| moved.iter().any(|moved| moved == name)) {
-        plan.notes
-            .push("`mcp.allowed` or `mcp.excluded` names a server that moves: change it by hand".to_owned());
-    }
-    let tools = root.get("tools").and_then(Value::as_object).into_iter().flat_map(Map::keys);
-    for pattern in tools.filter(|_| known.entry == EntryForm::Opencode) {
-        if moved.iter().any(|name| pattern.starts_with(name.as_str())) {
-            plan.notes
-                .push(format!("`tools` names `{pattern}`, which is called otherwise now: change it by hand"));
-        }
+    if !moved.is_empty() {
+        plan.notes.extend(request.lists.faults.iter().cloned());
+        let entries: Vec<String> = plan.maps.iter().map(|map| map.entry.clone()).collect();
+        plan.notes.extend(entries.iter().filter_map(|entry| request.lists.keeps_out(entry)));
     }
 }
 
@@ -386,6 +396,8 @@ mod tests {
             home: Some(Path::new("/home/u")),
             taken: &[],
             overridden: &[],
+            approvals: &Approvals::default(),
+            lists: &Lists::default(),
         })
     }
 

@@ -40,7 +40,7 @@ impl Home {
         command
     }
 
-    fn run(&self, arguments: &[&str]) -> Output {
+    pub(crate) fn run(&self, arguments: &[&str]) -> Output {
         self.command(arguments).output().expect("the program starts")
     }
 
@@ -63,7 +63,7 @@ impl Home {
     }
 
     /// What is carried over, as text.
-    fn carried(&self) -> String {
+    pub(crate) fn carried(&self) -> String {
         let folder = self.path().join(".bouncer/clients");
         let files = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
         let carried = files.filter(|path| path.extension().is_some_and(|ext| ext == "yaml"));
@@ -241,6 +241,7 @@ fn b02_only_the_servers_of_opencode_are_edited() {
 fn b04_a_file_that_its_client_reads_strictly_stays_strict() {
     let original = "{\"mcpServers\":{\"a\":{\"command\":\"npx\",\"args\":[\"-y\",\"a\"]}}}";
     let home = Home::new("p/.mcp.json", original);
+    home.write(".claude/settings.json", r#"{"enableAllProjectMcpServers": true}"#);
     home.init();
     let parsed: Value = serde_json::from_str(&home.text()).expect("strict JSON");
     assert!(parsed["mcpServers"]["bouncer"].is_object(), "{parsed}");

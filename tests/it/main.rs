@@ -15,6 +15,7 @@
 mod approve;
 mod attacks;
 mod audit;
+mod carried;
 mod check;
 mod configs;
 mod demo;
