@@ -179,6 +179,8 @@ pub struct ApprovalActor {
     launches: BTreeMap<String, String>,
     /// How long the first of several calls waits for the next before its question opens.
     pause: Duration,
+    /// How long a question waits without progress reports; `None` for the default.
+    short: Option<Duration>,
     /// When this actor first looked at the clock.
     began: Option<std::time::Instant>,
     /// Holds so far, and when the first of those that wait for each other came.
@@ -188,8 +190,8 @@ pub struct ApprovalActor {
 
 impl ApprovalActor {
     /// An actor that counts the lasting grants of a file, for upstreams that are launched so.
-    pub fn new(lasting: GrantsFile, launches: BTreeMap<String, String>) -> Self {
-        Self { lasting: Some(lasting), launches, pause: PAUSE, ..Self::default() }
+    pub fn new(lasting: GrantsFile, launches: BTreeMap<String, String>, short: Option<Duration>) -> Self {
+        Self { lasting: Some(lasting), launches, pause: PAUSE, short, ..Self::default() }
     }
 
     /// Opens a question when no more holds come that may share it: agents make calls at once, and one
@@ -482,7 +484,7 @@ impl ApprovalActor {
             offer = Offer::Once;
         }
         let listed = first.hold.listed.len();
-        let wait = if first.hold.patience == Patience::Long { LONG } else { SHORT };
+        let wait = if first.hold.patience == Patience::Long { LONG } else { self.short.unwrap_or(SHORT) };
         self.open.push(first);
         self.open.extend(same);
         let mut distinct: Vec<&Hold> = Vec::new();

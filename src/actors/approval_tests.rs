@@ -236,7 +236,7 @@ async fn a_late_answer_is_read_with_what_its_question_offered() {
     let state = tempfile::tempdir().unwrap();
     let file = GrantsFile::of(state.path());
     // This one waits for calls that may share a question.
-    let actor = ApprovalActor::new(file, std::collections::BTreeMap::new()).start();
+    let actor = ApprovalActor::new(file, std::collections::BTreeMap::new(), None).start();
     let (asker, asked) = human(vec![Answer::TimedOut; 3]);
     // The two are of different lists, so neither list is offered.
     let both = (actor.send(of_list(&asker, 1, 3)), actor.send(of_list(&asker, 2, 4)));
@@ -372,7 +372,7 @@ async fn answers_in_a_terminal_cover_what_was_offered_and_no_more() {
 async fn a_lasting_yes_counts_by_the_file_and_as_long_as_it_stands_there() {
     let state = tempfile::tempdir().unwrap();
     let file = GrantsFile::of(state.path());
-    let actor = ApprovalActor::new(file.clone(), std::collections::BTreeMap::new()).start();
+    let actor = ApprovalActor::new(file.clone(), std::collections::BTreeMap::new(), None).start();
     let id = held(&actor, "a", "1").await;
     let lasting = || Choice::Lasting("g1".to_owned());
     assert_eq!(answer(&actor, &id, lasting()).await, Answered::NotOffered, "it is not in the file");

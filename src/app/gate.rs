@@ -58,7 +58,8 @@ pub(super) fn start(settings: &Settings, policy: Policy) -> Result<Running, Faul
     let keys: Vec<(&str, String)> =
         upstreams.iter().map(|(name, facts)| (&**name, state_key(&facts.identity))).collect();
     let advertised = last_run.advertised(&settings.state, config.pins, &keys);
-    let approval = ApprovalActor::new(GrantsFile::of(&settings.state), launches).start();
+    let approval =
+        ApprovalActor::new(GrantsFile::of(&settings.state), launches, config.question_wait).start();
     let socket = listen(&settings.state, &taint, &approval);
     let shared = Shared {
         reserve: budget.recipient(),

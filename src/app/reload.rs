@@ -223,6 +223,7 @@ fn difference(now: &Config, read: &Config) -> (Vec<Arc<str>>, Vec<String>) {
     let keys = [
         ("limits", now.limits == read.limits),
         ("list_wait", now.list_wait == read.list_wait),
+        ("question_wait", now.question_wait == read.question_wait),
         ("pins", now.pins == read.pins),
     ];
     let other = keys.into_iter().filter(|(_, is_same)| !is_same);

@@ -25,6 +25,8 @@ pub struct Config {
     pub policies: Vec<PolicySource>,
     /// How long `tools/list` waits for upstreams that are starting.
     pub list_wait: Duration,
+    /// How long a question waits in a client that takes no progress reports; `None` for the default.
+    pub question_wait: Option<Duration>,
     /// What is given up or refused, and when.
     pub limits: Limits,
     /// What a drifted tool means.
@@ -70,6 +72,8 @@ impl Default for Limits {
 }
 
 const LIST_WAIT: Duration = Duration::from_secs(4);
+/// The longest that a question may wait.
+const LONGEST_QUESTION: Duration = Duration::from_secs(600);
 
 /// Reads and checks a config file.
 ///
@@ -154,6 +158,7 @@ fn empty() -> Config {
         skipped: Vec::new(),
         policies: Vec::new(),
         list_wait: LIST_WAIT,
+        question_wait: None,
         limits: Limits::default(),
         pins: PinMode::default(),
         warnings: Vec::new(),
@@ -175,6 +180,10 @@ fn own(
             "policy" => config.policies = policies(&entry.value, folder, variables, check),
             "list_wait" => {
                 config.list_wait = check.duration(&entry.value, "`list_wait`").unwrap_or(LIST_WAIT);
+            }
+            "question_wait" => {
+                let wait = check.duration(&entry.value, "`question_wait`");
+                config.question_wait = wait.map(|wait| wait.min(LONGEST_QUESTION));
             }
             "limits" => config.limits = limits(&entry.value, check),
             "pins" => config.pins = pins(&entry.value, check),
@@ -314,6 +323,7 @@ upstreams:
   off: {command: x, disabled: true}
 policy: [~/p.yaml, {send: {max_calls: 1}}]
 list_wait: 500ms
+question_wait: 20
 limits: {message_bytes: 1M}
 pins: warn
 ";
@@ -344,6 +354,7 @@ pins: warn
         assert_eq!(c.policies[0], PolicySource::File("/home/u/p.yaml".into()));
         assert!(matches!(&c.policies[1], PolicySource::Inline(n, _) if n.get("send").is_some()));
         assert_eq!(c.list_wait, Duration::from_millis(500));
+        assert_eq!(c.question_wait, Some(Duration::from_secs(20)));
         assert_eq!(c.limits.message, 1 << 20);
         assert_eq!(c.pins, PinMode::Warn);
         assert!(!format!("{c:?}").contains("s3cret"));

@@ -13,6 +13,11 @@ pub const FILE: &[Key] = &[
     ),
     key("list_wait", Shape::Duration, "How long `tools/list` waits for servers that are starting; 4 s."),
     key(
+        "question_wait",
+        Shape::Duration,
+        "How long a call waits for the answer to its question in the client; 55 s, at most 10 min. Keep it below the client's own limit for a call.",
+    ),
+    key(
         "limits",
         Shape::Record(LIMITS),
         "The longest message that passes, and the memory of the history that values are traced in; 64M each.",
