@@ -98,6 +98,8 @@ pub(super) enum Command {
   bouncer init --config ~/.cursor/mcp.json --server mail")]
     Init(InitArgs),
     /// Take Bouncer out of a client's config again, byte for byte where nobody changed it since.
+    ///
+    /// Asks on a terminal; without one it does nothing, unless `--yes` says so.
     #[command(after_help = "Examples:
   bouncer restore --config ~/.cursor/mcp.json")]
     Restore(RestoreArgs),
@@ -112,6 +114,8 @@ pub(super) enum Command {
   bouncer approve ID --to-policy policy.yaml")]
     Approve(ApproveArgs),
     /// Show and end what you have allowed for more than a session.
+    ///
+    /// `revoke` and `expire` change the file of grants, so they need a terminal, or `--yes`.
     #[command(after_help = "Examples:
   bouncer grants list
   bouncer grants revoke ID")]

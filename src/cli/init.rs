@@ -3,7 +3,7 @@
 //! Shows what would change, asks, and only then writes. Nothing is touched when a file does not
 //! parse, when nobody can be asked, or when there is nothing to do. `bouncer restore` undoes it.
 
-use std::io::{self, BufRead, IsTerminal, Write};
+use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use crate::clients::approved::Approvals;
@@ -11,12 +11,13 @@ use crate::clients::install::{install, read_text};
 use crate::clients::known::{self, Form};
 use crate::clients::lists::Lists;
 use crate::clients::locate::locate;
-use crate::clients::pins;
+use crate::clients::pins::{self, PinOffer};
 use crate::clients::plan::{Plan, Request, StateOption, plan};
 use crate::clients::{HookEdit, edit};
 use crate::config::state_folder;
 
 use super::Exit;
+use super::person::agrees;
 use super::show;
 
 /// What was asked for.
@@ -143,6 +144,12 @@ impl Stage {
         };
         let plan = match plan(&request) {
             Ok(plan) => plan,
+            Err(why)
+                if args.config.is_empty() && known::by_path(&file).is_some_and(|k| k.form == Form::Yaml) =>
+            {
+                let _ = writeln!(out, "{}\n  {why}", show::line(&shown));
+                return Exit::Done;
+            }
             Err(why) => {
                 return show::failed(err, &format!("`{shown}`: {why}"), "nothing was changed", Exit::Config);
             }
@@ -202,6 +209,15 @@ impl Stage {
             );
             return Exit::Done;
         }
+        let pins = self.home.as_deref().map(|home| pins::offers(plan, home)).unwrap_or_default();
+        for pin in &pins {
+            let (from, to) = (show::line(&pin.written), show::line(&pin.pinned));
+            let _ = writeln!(
+                out,
+                "  offers to pin: {}: `{from}` was last run as `{to}`",
+                show::line(&pin.server)
+            );
+        }
         if args.dry_run {
             offer(hook.as_ref(), out);
             let _ = writeln!(out, "  dry run: nothing was changed");
@@ -211,15 +227,15 @@ impl Stage {
             let help = "`--yes` changes it without asking, `--dry-run` only shows it";
             return show::failed(err, "there is no terminal to ask on", help, Exit::Usage);
         }
-        let agreed = changes && (args.yes || ask(out, "Change this file?"));
+        let agreed = changes && (args.yes || agrees(out, "Change this file?"));
         offer(hook.as_ref(), out);
         let question = "Add the prompt hook, so that what you type yourself is not asked about?";
-        let hook = hook.filter(|_| (agreed || !changes) && (args.yes || ask(out, question)));
+        let hook = hook.filter(|_| (agreed || !changes) && (args.yes || agrees(out, question)));
         if !agreed && hook.is_none() {
             let _ = writeln!(out, "  nothing was changed");
             return Exit::Done;
         }
-        let plan = &if agreed { self.pinned(args, plan, out) } else { plan.clone() };
+        let plan = &if agreed { pinned(args, plan, &pins, out) } else { plan.clone() };
         match install(plan, file, text, hook.as_ref().map(|(hook, ..)| *hook), &self.state) {
             Ok(done) => {
                 for path in &done.written {
@@ -235,22 +251,6 @@ impl Stage {
             }
             Err(why) => show::failed(err, &why, "the client's file was not changed", Exit::Config),
         }
-    }
-
-    /// The plan with packages pinned, as far as there are versions and the user wants it.
-    fn pinned(&self, args: &InitArgs, plan: &Plan, out: &mut dyn Write) -> Plan {
-        let mut plan = plan.clone();
-        let offers = self.home.as_deref().map(|home| pins::offers(&plan, home)).unwrap_or_default();
-        for offer in &offers {
-            let (from, to) = (show::line(&offer.written), show::line(&offer.pinned));
-            let _ = writeln!(out, "  {}: `{from}` was last run as `{to}`", show::line(&offer.server));
-        }
-        let question = "Pin these packages, so that what runs does not change by itself?";
-        if !offers.is_empty() && (args.pin || !args.yes && ask(out, question)) {
-            pins::pin(&mut plan, &offers);
-            let _ = writeln!(out, "  pinned in the config that Bouncer runs");
-        }
-        plan
     }
 
     /// Names that our entry may not have in a project's file: the client takes that file's entry for
@@ -269,6 +269,17 @@ impl Stage {
             .flat_map(|servers| servers.entries.into_iter().map(|(name, _)| name))
             .collect()
     }
+}
+
+/// The plan with packages pinned, as far as there are versions and the user wants it.
+fn pinned(args: &InitArgs, plan: &Plan, offers: &[PinOffer], out: &mut dyn Write) -> Plan {
+    let mut plan = plan.clone();
+    let question = "Pin these packages, so that what runs does not change by itself?";
+    if !offers.is_empty() && (args.pin || !args.yes && agrees(out, question)) {
+        pins::pin(&mut plan, offers);
+        let _ = writeln!(out, "  pinned in the config that Bouncer runs");
+    }
+    plan
 }
 
 /// Servers of an opencode config that `.agents/mcp.json` beside it overrides as a whole.
@@ -341,13 +352,4 @@ fn offer(hook: Option<&HookChange<'_>>, out: &mut dyn Write) {
         let _ = writeln!(out, "  prompt hook ({}):", show::line(&hook.file.display().to_string()));
         show::diff(out, &hook.file.display().to_string(), before, after);
     }
-}
-
-/// Asks on the terminal; anything but a yes is a no.
-fn ask(out: &mut dyn Write, question: &str) -> bool {
-    let _ = write!(out, "{question} [y/N] ");
-    let _ = out.flush();
-    let mut answer = String::new();
-    let read = io::stdin().lock().read_line(&mut answer);
-    read.is_ok() && matches!(answer.trim().to_lowercase().as_str(), "y" | "yes")
 }

@@ -1,6 +1,6 @@
 //! The person at the terminal: who they are, and what they answer.
 
-use std::io::{self, BufRead};
+use std::io::{self, BufRead, Write};
 use std::time::Duration;
 
 use crate::provenance::escaped;
@@ -25,6 +25,13 @@ pub(super) fn read_answer() -> String {
     let mut answer = String::new();
     let read = io::stdin().lock().read_line(&mut answer);
     if read.is_ok() { answer } else { String::new() }
+}
+
+/// Asks on the terminal; anything but a yes is a no.
+pub(super) fn agrees(out: &mut dyn Write, question: &str) -> bool {
+    let _ = write!(out, "{question} [y/N] ");
+    let _ = out.flush();
+    matches!(read_answer().trim().to_lowercase().as_str(), "y" | "yes")
 }
 
 /// Waits this long, throws away what was typed meanwhile, and says whether the terminal is still

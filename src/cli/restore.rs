@@ -1,15 +1,18 @@
 //! `bouncer restore`: takes Bouncer out of a client's config again.
 //!
 //! A file that nobody has changed since comes back byte for byte. In one that was changed, our entry
-//! goes, the servers come back, and the change stays; which of the two it was is said.
+//! goes, the servers come back, and the change stays; which of the two it was is said. It takes the
+//! guard away, so a person at a terminal is asked, or `--yes` says so.
 
-use std::io::Write;
+use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
+use crate::clients::Record;
 use crate::clients::install::{Restored, changed_files, find_record, restore as undo};
 use crate::config::state_folder;
 
 use super::Exit;
+use super::person::agrees;
 use super::show;
 
 /// What was asked for.
@@ -18,6 +21,9 @@ pub(super) struct RestoreArgs {
     /// The client's config that `init` changed; without it, those that there are are named.
     #[arg(long, value_name = "FILE")]
     config: Vec<PathBuf>,
+    /// Do it without asking, and without a terminal.
+    #[arg(long, short)]
+    yes: bool,
     /// The folder of Bouncer's state.
     #[arg(long, value_name = "DIR")]
     state: Option<PathBuf>,
@@ -50,8 +56,22 @@ pub(super) fn restore(args: &RestoreArgs, out: &mut dyn Write, err: &mut dyn Wri
                 Ok::<_, std::io::Error>(folder.join(file.file_name().unwrap_or_default()))
             })
             .unwrap_or_else(|_| file.clone());
-        let done = find_record(&state, &file).and_then(|(path, record)| undo(&path, &record));
-        match done {
+        let found = find_record(&state, &file);
+        if let Ok((_, record)) = &found
+            && !args.yes
+        {
+            if !io::stdin().is_terminal() {
+                let help = "run it in a terminal of your own; `--yes` does it without asking";
+                return show::failed(err, "there is no terminal to ask on", help, Exit::Usage);
+            }
+            let _ =
+                writeln!(out, "{shown}: Bouncer goes, and these servers run without it: {}", servers(record));
+            if !agrees(out, "Bring this file back?") {
+                let _ = writeln!(out, "  nothing was changed");
+                continue;
+            }
+        }
+        match found.and_then(|(path, record)| undo(&path, &record)) {
             Ok(done) => {
                 for one in &done {
                     let _ = writeln!(out, "{}", say(one));
@@ -65,6 +85,12 @@ pub(super) fn restore(args: &RestoreArgs, out: &mut dyn Write, err: &mut dyn Wri
     }
     let _ = out.flush();
     worst
+}
+
+fn servers(record: &Record) -> String {
+    let names: Vec<String> =
+        record.maps.iter().flat_map(|map| &map.servers).map(|(name, _)| show::line(name)).collect();
+    if names.is_empty() { "none".to_owned() } else { names.join(", ") }
 }
 
 /// What could be restored. Nothing is, unless it is named.

@@ -183,7 +183,10 @@ mod tests {
         check(&[], Some(""));
         check(&[(USER, NAMED)], None);
         check(&[(USER, ALL)], None);
-        check(&[(USER, r#"{"enabledMcpjsonServers": ["b"], "enableAllProjectMcpServers": "yes"}"#)], Some(""));
+        check(
+            &[(USER, r#"{"enabledMcpjsonServers": ["b"], "enableAllProjectMcpServers": "yes"}"#)],
+            Some(""),
+        );
         check(&[(STATE, r#"{"projects": {"/p": {"enabledMcpjsonServers": ["a"]}}}"#)], None);
         check(&[(STATE, r#"{"projects": {"/q": {"enabledMcpjsonServers": ["a"]}}}"#)], Some(""));
         for file in [SHARED, LOCAL] {
@@ -212,7 +215,8 @@ mod tests {
 
     #[test]
     fn clients_that_keep_their_answers_to_themselves_say_nothing() {
-        for file in ["/p/.cursor/mcp.json", "/p/.vscode/mcp.json", "/p/opencode.json", "/home/u/.claude.json"] {
+        for file in ["/p/.cursor/mcp.json", "/p/.vscode/mcp.json", "/p/opencode.json", "/home/u/.claude.json"]
+        {
             check(file, &[], None);
         }
     }

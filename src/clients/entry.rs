@@ -51,9 +51,20 @@ pub fn fate(name: &str, entry: &Value, known: &Known, folder: &Path, project: Op
     if let Some(inner) = fields.get(WRAPPED) {
         return match fate(name, inner, known, folder, project) {
             Fate::Moves(mut moved) => {
-                moved.policies.extend(option_of(fields, "--policy").map(Value::String));
                 moved.notes.push("was wrapped one by one before".to_owned());
-                Fate::Moves(moved)
+                let place = Place { dialect: known.dialect, project };
+                match wrapped_policies(fields, place, project.unwrap_or(folder)) {
+                    Ok(policies) => {
+                        moved.notes.extend(policies.iter().map(|policy| {
+                            format!("its policy is `{policy}`, and holds for tools of these names at every server now")
+                        }));
+                        moved.policies.extend(policies.into_iter().map(Value::String));
+                        Fate::Moves(moved)
+                    }
+                    Err(form) => {
+                        stays(&format!("its policy needs {form}, which only its client can fill in"))
+                    }
+                }
             }
             other => other,
         };
@@ -99,9 +110,29 @@ fn our_config(fields: &Map<String, Value>) -> Option<String> {
     config.filter(|_| ours && !fields.contains_key(WRAPPED)).cloned()
 }
 
-fn option_of(fields: &Map<String, Value>, option: &str) -> Option<String> {
-    let (_, args) = command_of(fields)?;
-    args.iter().position(|arg| arg == option).and_then(|at| args.get(at + 1)).cloned()
+/// The policy files of an older wrapper, as absolute paths. It looked for them in the folder that its
+/// client started it in: the one of the entry, of the project or, for want of another, of the file.
+fn wrapped_policies(
+    fields: &Map<String, Value>,
+    place: Place<'_>,
+    base: &Path,
+) -> Result<Vec<String>, String> {
+    let Some((_, args)) = command_of(fields) else { return Ok(Vec::new()) };
+    let cwd = fields.get("cwd").and_then(Value::as_str).map(|cwd| rewrite(cwd, place)).transpose()?;
+    let base = cwd.map_or_else(|| base.display().to_string(), |cwd| below(base, cwd));
+    let next = args.iter().skip(1).map(Some).chain([None]);
+    let written = args.iter().zip(next).filter_map(|(arg, next)| match arg.strip_prefix("--policy") {
+        Some("") => next.cloned(),
+        Some(rest) => rest.strip_prefix('=').map(str::to_owned),
+        None => None,
+    });
+    written.map(|policy| Ok(below(Path::new(&base), rewrite(&policy, place)?))).collect()
+}
+
+/// A path in our own form, absolute; one that begins with a variable is taken for absolute.
+fn below(base: &Path, path: String) -> String {
+    let absolute = path.starts_with(['/', '~', '$']) || Path::new(&path).is_absolute();
+    if absolute { path } else { base.join(&path).display().to_string() }
 }
 
 /// The program and its arguments, in any of the clients' spellings.
@@ -195,12 +226,7 @@ fn local(
         upstream.insert("env".to_owned(), Value::Object(written));
     }
     if let Some(cwd) = fields.get("cwd").and_then(Value::as_str) {
-        let cwd = text(cwd)?;
-        let absolute = cwd.starts_with(['/', '~', '$']) || Path::new(&cwd).is_absolute();
-        upstream.insert(
-            "cwd".to_owned(),
-            json!(if absolute { cwd } else { base.join(&cwd).display().to_string() }),
-        );
+        upstream.insert("cwd".to_owned(), json!(below(base, text(cwd)?)));
     }
     let inherit: Vec<&str> = fields
         .get("env_vars")
@@ -365,6 +391,41 @@ mod tests {
         let wrapped = json!({"command": "bouncer", "args": ["run", "--config", "/c.json", "--upstream-name", "s", "--policy", "/p.yaml"],
             "x-bouncer-upstream": {"command": "npx", "args": ["a@1"]}});
         check("claude-desktop", &wrapped, &json!({"command": "npx", "args": ["a@1"]}));
+    }
+
+    #[test]
+    fn policies_of_the_older_wrapper_come_along_as_absolute_paths() {
+        let check = |project: Option<&str>, outer: &Value, expected: &[&str]| {
+            let mut entry =
+                json!({"command": "bouncer", "x-bouncer-upstream": {"command": "npx", "args": ["a@1"]}});
+            entry.as_object_mut().expect("an object").extend(outer.as_object().expect("an object").clone());
+            let known = known("vscode");
+            let fate = fate("s", &entry, known, Path::new("/h/.cursor"), project.map(Path::new));
+            let Fate::Moves(moved) = fate else { panic!("{entry}: {fate:?}") };
+            assert_eq!(
+                moved.policies,
+                expected.iter().map(|path| json!(path)).collect::<Vec<_>>(),
+                "{entry}"
+            );
+        };
+        let args = |args: &[&str]| {
+            let all = [&["run", "--upstream-name", "s"], args].concat();
+            json!({ "args": all })
+        };
+        check(None, &args(&[]), &[]);
+        check(None, &args(&["--policy", "/p.yaml", "--policy", "~/q.yaml"]), &["/p.yaml", "~/q.yaml"]);
+        check(None, &args(&["--policy", "p.yaml"]), &["/h/.cursor/p.yaml"]);
+        check(Some("/w"), &args(&["--policy=rules/p.yaml"]), &["/w/rules/p.yaml"]);
+        check(Some("/w"), &args(&["--policy", "${workspaceFolder}/p.yaml"]), &["/w/p.yaml"]);
+        check(None, &args(&["--policy", "${env:P}/p.yaml"]), &["${P:-}/p.yaml"]);
+        let mut with_cwd = args(&["--policy", "p.yaml"]);
+        with_cwd["cwd"] = json!("sub");
+        check(Some("/w"), &with_cwd, &["/w/sub/p.yaml"]);
+        stays(
+            "vscode",
+            &json!({"command": "bouncer", "args": ["run", "--policy", "${input:p}"], "x-bouncer-upstream": {"command": "a"}}),
+            "${input:p}",
+        );
     }
 
     #[test]

@@ -231,7 +231,7 @@ pub fn restore(record_path: &Path, record: &Record) -> Result<Vec<Restored>, Str
 /// Whether a config of ours holds keys that only a person writes.
 fn edited(text: &str) -> bool {
     text.lines().any(|line| {
-        ["    prefix:", "    pack:", "    local:", "limits:", "pins:", "list_wait:"]
+        ["    prefix:", "    pack:", "    local:", "limits:", "pins:", "list_wait:", "question_wait:"]
             .iter()
             .any(|key| line.starts_with(key))
     })

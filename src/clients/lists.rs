@@ -127,7 +127,8 @@ impl Lists {
         let read = text_of(file).and_then(|text| text.map(|text| edit::read(&text, form)).transpose());
         read.unwrap_or_else(|why| {
             let file = file.display();
-            self.faults.push(format!("`{file}` cannot be read, so what it forbids is not carried over: {why}"));
+            self.faults
+                .push(format!("`{file}` cannot be read, so what it forbids is not carried over: {why}"));
             None
         })
     }
@@ -138,7 +139,9 @@ impl Lists {
         for layer in &self.layers {
             let rules = rules(layer, name);
             if layer.project.is_none() || layer.project.as_deref() == project {
-                rules.into_iter().for_each(|rule| said.take(rule));
+                for rule in rules {
+                    said.take(rule);
+                }
             } else if let Some(project) = &layer.project {
                 let forbids = rules.iter().filter(|rule| !matches!(rule.does, Does::Approve | Does::Open(_)));
                 said.notes.extend(forbids.map(|rule| {
@@ -215,7 +218,8 @@ fn rules(layer: &Layer, server: &str) -> Vec<Rule> {
             let said = |place, does: fn(BTreeSet<String>) -> Does| {
                 let name = &name;
                 strings(place).filter_map(move |written| {
-                    let (head, inner) = written.split_once('(').map_or((written, None), |(h, i)| (h, Some(i)));
+                    let (head, inner) =
+                        written.split_once('(').map_or((written, None), |(h, i)| (h, Some(i)));
                     let tools = tools_of(head, name)?;
                     let does = does(tools);
                     let unsaid = inner.is_some() && does != Does::Approve;
@@ -250,7 +254,11 @@ fn tools_of(rule: &str, server: &str) -> Option<BTreeSet<String>> {
         return None;
     }
     let whole = rest(rule, &format!("mcp__{server}")).contains("");
-    if whole { Some(BTreeSet::from(["*".to_owned()])) } else { named(rest(rule, &format!("mcp__{server}__"))) }
+    if whole {
+        Some(BTreeSet::from(["*".to_owned()]))
+    } else {
+        named(rest(rule, &format!("mcp__{server}__")))
+    }
 }
 
 /// The patterns that a tool's name can match.
@@ -282,9 +290,9 @@ fn rest(pattern: &str, matched: &str) -> BTreeSet<String> {
         places = next;
     }
     // What stands behind a star that is still open is the star's own.
-    let open = |at: &usize| at.checked_sub(1).is_some_and(|before| {
-        places.contains(&before) && pattern.get(before) == Some(&'*')
-    });
+    let open = |at: &usize| {
+        at.checked_sub(1).is_some_and(|before| places.contains(&before) && pattern.get(before) == Some(&'*'))
+    };
     let tail = |at: &usize| pattern.iter().skip(*at).map(|c| if *c == '?' { '*' } else { *c }).collect();
     places.iter().filter(|at| !open(at)).map(tail).collect()
 }
@@ -304,8 +312,16 @@ impl Said {
     fn take(&mut self, rule: Rule) {
         match rule.does {
             Does::Off => self.off = true,
-            Does::Deny(tools) => tools.into_iter().for_each(|tool| self.deny(tool)),
-            Does::Open(tools) => tools.into_iter().for_each(|tool| self.open(tool, &rule.written)),
+            Does::Deny(tools) => {
+                for tool in tools {
+                    self.deny(tool);
+                }
+            }
+            Does::Open(tools) => {
+                for tool in tools {
+                    self.open(tool, &rule.written);
+                }
+            }
             Does::Ask(tools) => self.ask.extend(tools),
             Does::Approve => self.approved.push(rule.written),
             Does::Unsaid => self.notes.push(format!(
@@ -347,9 +363,8 @@ impl Said {
         }
         if self.allow.is_some() || !self.deny.is_empty() {
             let own = upstream.get("tools");
-            let of = |key: &str| -> Option<Vec<String>> {
-                serde_json::from_value(own?.get(key)?.clone()).ok()
-            };
+            let of =
+                |key: &str| -> Option<Vec<String>> { serde_json::from_value(own?.get(key)?.clone()).ok() };
             let (allow, mut deny) = (of("allow"), of("deny").unwrap_or_default());
             deny.extend(self.deny);
             let allow = match (allow, self.allow) {
@@ -430,8 +445,10 @@ mod tests {
         check(r#"{"srv2_*": false, "srv_*": true, "srv_": false}"#, &json!({}));
         check(r#"{"srv_*": false, "srv_read": true}"#, &json!({"tools": {"allow": ["read"]}}));
         check(r#"{"srv_read": true, "srv_*": false}"#, &json!({"tools": {"deny": ["*"]}}));
-        check(r#"{"srv_*": false, "srv_*_all": true, "srv_del_all": false}"#,
-            &json!({"tools": {"allow": ["*_all"], "deny": ["del_all"]}}));
+        check(
+            r#"{"srv_*": false, "srv_*_all": true, "srv_del_all": false}"#,
+            &json!({"tools": {"allow": ["*_all"], "deny": ["del_all"]}}),
+        );
         let text = r#"{"tools": {"srv_d*": false, "srv_do": true}}"#;
         let moved = carried(file, None, &[(file, text)]);
         assert_eq!(moved.upstream["tools"], json!({"deny": ["d*"]}));
@@ -464,7 +481,8 @@ mod tests {
     fn what_claude_code_was_told_in_a_project_counts_there_only() {
         let deny = r#"{"permissions": {"deny": ["mcp__srv__send"]}}"#;
         let state = r#"{"projects": {"/p": {"disabledMcpServers": ["srv"]}, "/q": {}}}"#;
-        let around = [(STATE, state), ("/q/.claude/settings.json", deny), ("/p/.claude/settings.local.json", deny)];
+        let around =
+            [(STATE, state), ("/q/.claude/settings.json", deny), ("/p/.claude/settings.local.json", deny)];
         let of_p = json!({"disabled": true, "tools": {"deny": ["send"]}});
         check(STATE, Some("/p"), &around, &of_p);
         check("/p/.mcp.json", Some("/p"), &around, &of_p);

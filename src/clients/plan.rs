@@ -167,9 +167,15 @@ fn recognise(request: &Request<'_>) -> Result<(&'static Known, Value), String> {
     let by_path = known::by_path(request.file).or_else(|| if toml { known::codex() } else { None });
     if let Some(known) = by_path {
         if known.form == Form::Yaml {
-            return Err(format!("{} keeps its servers in YAML, which is not edited yet", known.label));
+            return Err(format!("{} is not yet supported: it keeps its servers in YAML", known.label));
         }
         return Ok((known, edit::read(request.text, known.form)?));
+    }
+    let yaml = ["yaml", "yml"]
+        .iter()
+        .any(|yaml| request.file.extension().is_some_and(|e| e.eq_ignore_ascii_case(yaml)));
+    if yaml {
+        return Err("clients that keep their servers in YAML are not yet supported".to_owned());
     }
     let root = edit::read(request.text, Form::Jsonc)?;
     let known = known::by_keys(&root)
@@ -471,10 +477,15 @@ mod tests {
 
     #[test]
     fn what_cannot_be_edited_is_an_error() {
-        for (file, text) in
-            [("/h/x.json", "{"), ("/h/goose/config.yaml", "extensions: {}"), ("/h/x.json", "{}")]
-        {
-            assert!(planned(file, text, &[]).is_err(), "{file}");
+        for (file, text, why) in [
+            ("/h/x.json", "{", "column 1"),
+            ("/h/x.json", "{}", "no servers in it"),
+            ("/h/.config/goose/config.yaml", "extensions: {}", "Goose is not yet supported"),
+            ("/h/.continue/config.yaml", "mcpServers: []", "Continue is not yet supported"),
+            ("/p/.continue/mcpServers/a.yaml", "mcpServers: []", "YAML are not yet supported"),
+        ] {
+            let said = planned(file, text, &[]).expect_err(file);
+            assert!(said.contains(why), "{file}: {said}");
         }
     }
 }

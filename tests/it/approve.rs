@@ -224,11 +224,56 @@ fn a_lasting_yes_outlives_its_bouncer_and_ends_when_revoked() {
     assert!(lasts <= 7 * 86_400_000 && lasts > 6 * 86_400_000, "{lasts}");
     let records = stage.audit();
     assert!(records.iter().any(|record| record["evidence"].to_string().contains(&grant)), "{records:#?}");
-    assert!(bouncer(&stage, &["grants", "revoke", &grant]).status.success());
+    assert_eq!(bouncer(&stage, &["grants", "revoke", &grant]).status.code(), Some(2), "no terminal");
+    assert_eq!(send(&mut client, "new@partner.example"), Ok(()));
+    assert!(bouncer(&stage, &["grants", "revoke", &grant, "--yes"]).status.success());
     assert_eq!(grants(), json!({"grants": []}));
     send(&mut client, "new@partner.example").expect_err("revoked, and seen at once");
-    assert_eq!(stdout(&bouncer(&stage, &["grants", "expire"])), "0 ended\n");
-    assert_eq!(bouncer(&stage, &["grants", "revoke", &grant]).status.code(), Some(4));
+    let (code, screen) = terminal(&stage, &["grants", "expire"]).ends();
+    assert_eq!((code, screen.trim()), (Some(0), "0 ended"));
+    assert_eq!(bouncer(&stage, &["grants", "revoke", &grant, "--yes"]).status.code(), Some(4));
+}
+
+#[test]
+fn a_lasting_yes_ends_after_ninety_days_and_what_has_ended_counts_no_more() {
+    const DAY: u64 = 24 * 60 * 60 * 1000;
+    let Some(stage) = stage() else { return };
+    let mut client = dumb(&stage);
+    let id = send(&mut client, "new@partner.example").expect_err("nobody vouched for it");
+    let (_, screen) = approve(&stage, &[&id], "l");
+    assert!(screen.contains("(90 days)"), "{screen}");
+    assert_eq!(send(&mut client, "new@partner.example"), Ok(()));
+    let file = stage.state().join("grants.jsonl");
+    let line = std::fs::read_to_string(&file).expect("a grant");
+    let mut grant: Value = serde_json::from_str(&line).expect("one line");
+    let of = |grant: &Value, key: &str| grant[key].as_u64().expect("milliseconds");
+    let lasts = of(&grant, "ends") - of(&grant, "given");
+    // It ends so many days after the question, and was given with the answer.
+    assert!(lasts <= 90 * DAY && lasts > 89 * DAY, "{lasts} ms");
+    // The same grant, given ninety days and a minute ago.
+    let ended = of(&grant, "ends") - 90 * DAY - 60_000;
+    grant["ends"] = json!(ended);
+    grant["given"] = json!(ended - 90 * DAY);
+    std::fs::write(&file, format!("{grant}\n")).expect("a writable folder");
+    send(&mut client, "new@partner.example").expect_err("it has ended");
+    assert!(stdout(&bouncer(&stage, &["grants", "list"])).contains("no lasting grant"));
+    assert_eq!(bouncer(&stage, &["grants", "expire"]).status.code(), Some(2), "no terminal");
+    assert_eq!(stdout(&bouncer(&stage, &["grants", "expire", "--yes"])), "1 ended\n");
+    assert_eq!(std::fs::read_to_string(&file).expect("it is there"), "");
+}
+
+#[test]
+fn a_question_that_nobody_answered_in_time_is_approved_in_a_terminal() {
+    let options = Options { settings: Some(json!({"question_wait": "50ms"})), ..Options::default() };
+    let Some(stage) = Stage::with(&[("mail", mail())], options) else { return };
+    let mut client = stage.client();
+    client.tools(&["mail__send_email"]);
+    let id = send(&mut client, "new@partner.example").expect_err("nobody answered");
+    assert_eq!(client.count("elicitation/create"), 1, "it was asked");
+    let (code, screen) = approve(&stage, &[&id], "o");
+    assert_eq!(code, Some(0), "{screen}");
+    assert_eq!(send(&mut client, "new@partner.example"), Ok(()));
+    assert_eq!(client.count("elicitation/create"), 1, "the yes is not asked for again");
 }
 
 #[test]

@@ -30,7 +30,8 @@ fn said(home: &Home, arguments: &[&str]) -> String {
 fn servers_of_a_project_that_claude_code_has_not_approved_stay() {
     let approved = r#"{"enabledMcpjsonServers": ["good"]}"#;
     let trusted = r#"{"projects": {"{p}": {"hasTrustDialogAccepted": true}}}"#;
-    let kept = r#"{"projects": {"{p}": {"enabledMcpjsonServers": ["good"], "disabledMcpjsonServers": ["evil"]}}}"#;
+    let kept =
+        r#"{"projects": {"{p}": {"enabledMcpjsonServers": ["good"], "disabledMcpjsonServers": ["evil"]}}}"#;
     for around in [
         &[(".claude/settings.json", approved)][..],
         &[(".claude.json", trusted), ("p/.claude/settings.json", approved)],
@@ -66,7 +67,10 @@ fn what_is_named_is_taken_and_what_was_refused_stays_off() {
         let home = project(".mcp.json", TWO, around);
         let said = said(&home, &["--server", "evil"]);
         assert!(said.contains("moves behind Bouncer: evil (from mcpServers)"), "{said}");
-        assert!(said.contains("not approved by the client") && said.contains("because you named it"), "{said}");
+        assert!(
+            said.contains("not approved by the client") && said.contains("because you named it"),
+            "{said}"
+        );
         let carried = home.carried();
         assert!(carried.contains("evil:") && !carried.contains("good"), "{carried}");
         assert_eq!(carried.contains("disabled: true"), off, "{carried}");
@@ -148,7 +152,13 @@ fn tool_lists_of_each_client_come_along() {
         &both,
         false,
     );
-    check(".codex/config.toml", "[mcp_servers.mail]\ncommand = \"x\"\nenabled = false\n", &[], &Value::Null, true);
+    check(
+        ".codex/config.toml",
+        "[mcp_servers.mail]\ncommand = \"x\"\nenabled = false\n",
+        &[],
+        &Value::Null,
+        true,
+    );
     let gemini = entry(r#""includeTools": ["read", "send"], "excludeTools": ["send"]"#);
     check(".gemini/settings.json", &gemini, &[], &both, false);
 }
@@ -161,7 +171,8 @@ fn lists_outside_the_entries_come_along() {
     check(file, &gemini(r#""excluded": ["mail"]"#), &[], &Value::Null, true);
     check(file, &gemini(r#""allowed": ["notes"]"#), &[], &Value::Null, true);
     check(file, &gemini(r#""allowed": ["mail", "bouncer"]"#), &[], &Value::Null, false);
-    let opencode = r#"{"mcp": {"mail": {"type": "local", "command": ["x"]}}, "tools": {"mail_*": false, "bash": true}}"#;
+    let opencode =
+        r#"{"mcp": {"mail": {"type": "local", "command": ["x"]}}, "tools": {"mail_*": false, "bash": true}}"#;
     let all = json!({"deny": ["*"]});
     check(".config/opencode/opencode.json", opencode, &[], &all, false);
     let rules = |rules: &str| format!(r#"{{"permissions": {{"deny": [{rules}]}}}}"#);
@@ -175,11 +186,18 @@ fn lists_outside_the_entries_come_along() {
 #[test]
 fn lists_that_no_upstream_can_hold_are_named() {
     let servers = r#""mcpServers": {"mail": {"command": "x"}}"#;
-    let home = Home::new(".gemini/settings.json", &format!(r#"{{{servers}, "mcp": {{"allowed": ["mail"]}}}}"#));
+    let home =
+        Home::new(".gemini/settings.json", &format!(r#"{{{servers}, "mcp": {{"allowed": ["mail"]}}}}"#));
     let said = home.init();
     assert!(said.contains("add `bouncer` to it by hand"), "{said}");
-    let home = Home::new(".claude.json", &format!(r#"{{{servers}, "projects": {{"/nowhere/p": {{"disabledMcpServers": ["mail"]}}}}}}"#));
-    home.write(".claude/settings.json", r#"{"permissions": {"ask": ["mcp__mail__send"], "allow": ["mcp__mail"]}}"#);
+    let home = Home::new(
+        ".claude.json",
+        &format!(r#"{{{servers}, "projects": {{"/nowhere/p": {{"disabledMcpServers": ["mail"]}}}}}}"#),
+    );
+    home.write(
+        ".claude/settings.json",
+        r#"{"permissions": {"ask": ["mcp__mail__send"], "allow": ["mcp__mail"]}}"#,
+    );
     let said = home.init();
     assert!(said.contains("forbids `mail` in /nowhere/p only"), "{said}");
     assert!(said.contains("approval of `mcp__mail` is not taken over"), "{said}");

@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -33,6 +32,23 @@ impl Home {
         path
     }
 
+    /// Runs a command about the file on a terminal.
+    fn terminal(&self, arguments: &[&str]) -> Terminal {
+        Terminal::start(arguments, |command| {
+            command.arg("--config").arg(&self.file).env("HOME", self.path()).env_remove("BOUNCER_HOME");
+        })
+    }
+
+    /// Runs a command about no file in particular, in this home folder.
+    fn plain(&self, arguments: &[&str]) -> Output {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_bouncer"));
+        command.args(arguments).env("HOME", self.path()).current_dir(self.path()).stdin(Stdio::null());
+        for name in ["BOUNCER_HOME", "CODEX_HOME", "COPILOT_HOME", "XDG_CONFIG_HOME"] {
+            command.env_remove(name);
+        }
+        command.output().expect("the program starts")
+    }
+
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_bouncer"));
         command.args(arguments).arg("--config").arg(&self.file).env("HOME", self.path());
@@ -57,7 +73,7 @@ impl Home {
 
     /// Undoes it, and checks that every byte is as it was.
     pub(crate) fn restored(&self, original: &str) {
-        let output = self.run(&["restore"]);
+        let output = self.run(&["restore", "--yes"]);
         assert!(output.status.success(), "{output:?}");
         assert_eq!(self.text(), original);
     }
@@ -145,9 +161,7 @@ fn the_dialog_shows_the_change_and_takes_only_a_yes() {
     for (answers, changed) in [(&["n"][..], false), (&[""], false), (&["maybe"], false), (&["y", "n"], true)]
     {
         let home = Home::new(".cursor/mcp.json", original);
-        let mut person = Terminal::start(&["init"], |command| {
-            command.arg("--config").arg(&home.file).env("HOME", home.path()).env_remove("BOUNCER_HOME");
-        });
+        let mut person = home.terminal(&["init"]);
         let seen = person.shows("Change this file? [y/N] ");
         assert!(seen.contains("API_KEY") && !seen.contains("hunter2"), "{seen}");
         person.types(answers[0]);
@@ -166,13 +180,34 @@ fn the_dialog_shows_the_change_and_takes_only_a_yes() {
 }
 
 #[test]
+fn restore_asks_on_a_terminal_and_does_nothing_without_one_or_a_yes() {
+    let original = "{\"mcpServers\": {\"a\": {\"command\": \"x\"}}}\n";
+    let home = Home::new(".cursor/mcp.json", original);
+    home.init();
+    let installed = home.text();
+    let refused = home.run(&["restore"]);
+    assert_eq!(refused.status.code(), Some(2), "{refused:?}");
+    assert!(
+        String::from_utf8_lossy(&refused.stderr).contains("there is no terminal to ask on"),
+        "{refused:?}"
+    );
+    for (answer, text) in [("", &*installed), ("n", &installed), ("y", original)] {
+        let mut person = home.terminal(&["restore"]);
+        let seen = person.shows("Bring this file back? [y/N] ");
+        assert!(seen.contains("these servers run without it: a"), "{seen}");
+        person.types(answer);
+        let (code, screen) = person.ends();
+        assert_eq!((code, &*home.text()), (Some(0), text), "{answer:?}: {screen}");
+        assert_eq!(screen.contains("byte for byte"), answer == "y", "{screen}");
+    }
+}
+
+#[test]
 fn restore_without_a_file_names_what_there_is() {
     let original = "{\"mcpServers\": {\"a\": {\"command\": \"x\"}}}";
     let home = Home::new(".cursor/mcp.json", original);
     let restore = || {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_bouncer"));
-        command.arg("restore").env("HOME", home.path()).env_remove("BOUNCER_HOME").stdin(Stdio::null());
-        let output = command.output().expect("the program starts");
+        let output = home.plain(&["restore"]);
         (output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned())
     };
     assert_eq!(restore().0, Some(0));
@@ -336,10 +371,9 @@ fn b13_bouncer_answers_before_its_servers_are_up_and_passes_proxy_settings_on() 
     let proxy = ("https_proxy".to_owned(), "http://proxy.example:3128".to_owned());
     let options = Options { env: vec![proxy], ..Options::default() };
     let Some(mut stage) = Stage::with(&[("slow", script)], options) else { return };
-    let start = Instant::now();
+    // The handshake waits for nobody: the server never answers its own. How long it takes is measured
+    // in `docs/benchmarks.md` (`cold_init_s`: 13 ms).
     let mut client = stage.client();
-    // Its limit is ten seconds; the server never answers.
-    assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
     assert_eq!(client.request("ping", &json!({})).message["result"], json!({}));
     let started =
         |event: &Event| if let Event::Started(report) = event { Some(report.clone()) } else { None };
@@ -383,6 +417,78 @@ fn b22_entries_of_windows_move_as_they_are_and_what_is_not_pinned_is_named() {
     assert!(said.contains("package `@scope/pkg@latest` is not pinned"), "{said}");
     assert!(home.carried().contains("command: cmd") && home.carried().contains("- /c"), "{}", home.carried());
     home.restored(original);
+}
+
+#[test]
+fn clients_that_are_not_supported_are_named() {
+    let home = Home::new(".config/goose/config.yaml", "extensions: {}\n");
+    home.write(".continue/config.yaml", "mcpServers: []\n");
+    let output = home.plain(&["init", "--yes"]);
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    for client in ["Goose", "Continue"] {
+        assert!(said.contains(&format!("{client} is not yet supported")), "{said}");
+    }
+    assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+    let named = home.run(&["init", "--yes"]);
+    assert_eq!(named.status.code(), Some(3));
+    assert!(String::from_utf8_lossy(&named.stderr).contains("Goose is not yet supported"), "{named:?}");
+    assert_eq!(home.text(), "extensions: {}\n");
+}
+
+#[test]
+fn all_that_is_offered_is_shown_before_the_question() {
+    let original = r#"{"mcpServers":{"w":{"command":"npx","args":["-y","@scope/pkg"]},"far":{"url":"https://mcp.example/sse"}}}"#;
+    let home = Home::new(".cursor/mcp.json", original);
+    home.write(".npm/_npx/1a/node_modules/@scope/pkg/package.json", r#"{"version": "2.4.1"}"#);
+    let pieces = [
+        "stays: far: it is remote: not yet proxied",
+        "outside Bouncer remain the client's own tools (shell, files, web) and what stays",
+        "offers to pin: w: `@scope/pkg` was last run as `@scope/pkg@2.4.1`",
+    ];
+    let dry = home.run(&["init", "--dry-run"]);
+    let mut person = home.terminal(&["init"]);
+    for said in [String::from_utf8_lossy(&dry.stdout).into_owned(), person.shows("Change this file? [y/N] ")]
+    {
+        for piece in pieces {
+            assert!(said.contains(piece), "{piece} in {said}");
+        }
+    }
+    assert!(String::from_utf8_lossy(&dry.stdout).contains("prompt hook"), "{dry:?}");
+    assert_eq!(home.text(), original);
+    person.types("y");
+    person.shows("Add the prompt hook");
+    person.types("n");
+    person.shows("Pin these packages");
+    person.types("y");
+    assert_eq!(person.ends().0, Some(0));
+    assert!(home.carried().contains("@scope/pkg@2.4.1"), "{}", home.carried());
+    home.restored(original);
+}
+
+#[test]
+fn a_policy_of_the_older_wrapper_is_still_read() {
+    let script = json!({"tools": ["t"]});
+    let Some(stage) = Stage::new(&[("a", script)]) else { return };
+    let inner = stage.upstreams[0].entry();
+    let original = json!({"mcpServers": {"a": {"command": "bouncer",
+        "args": ["run", "--config", "mcp.json", "--upstream-name", "a", "--policy", "rules/p.yaml"], "x-bouncer-upstream": inner}}});
+    let original = original.to_string();
+    let home = Home::new("p/.cursor/mcp.json", &original);
+    let policy = home.write("p/rules/p.yaml", "t:\n  max_calls: 1\n");
+    let said = home.init();
+    assert!(said.contains(&format!("its policy is `{}`", policy.display())), "{said}");
+    let line = command_line(&home.text());
+    let home_folder = home.path();
+    let mut client = Client::start(Path::new(&line[0]), &line[1..], |command| {
+        command.env("HOME", home_folder).env_remove("BOUNCER_HOME").current_dir("/");
+    });
+    client.initialize("2025-06-18", &json!({}));
+    client.tools(&["a__t"]);
+    assert!(!client.call("a__t", &json!({})).blocked());
+    assert!(client.call("a__t", &json!({})).text().contains("all 1 calls"), "the policy counts");
+    client.close();
+    client.end();
+    home.restored(&original);
 }
 
 #[test]
