@@ -69,7 +69,10 @@ pub(super) fn init(args: &InitArgs, out: &mut dyn Write, err: &mut dyn Write) ->
         return show::failed(err, "no client's config was found on this machine", help, Exit::Config);
     }
     let mut worst = Exit::Done;
-    for file in files {
+    for (at, file) in files.into_iter().enumerate() {
+        if at > 0 {
+            let _ = writeln!(out);
+        }
         let exit = stage.one(args, &file, out, err);
         // Without `--config`, a file that holds no servers is no failure.
         if exit != Exit::Done && (!args.config.is_empty() || exit != Exit::Config) {
@@ -278,6 +281,8 @@ fn pinned(args: &InitArgs, plan: &Plan, offers: &[PinOffer], out: &mut dyn Write
     if !offers.is_empty() && (args.pin || !args.yes && agrees(out, question)) {
         pins::pin(&mut plan, offers);
         let _ = writeln!(out, "  pinned in the config that Bouncer runs");
+    } else if !offers.is_empty() && args.yes {
+        let _ = writeln!(out, "  not pinned; `--pin` says so");
     }
     plan
 }
@@ -320,8 +325,13 @@ fn describe(plan: &Plan, out: &mut dyn Write) {
     for map in &plan.maps {
         if !map.originals.is_empty() {
             let names: Vec<String> = map.originals.iter().map(|(name, _)| show::line(name)).collect();
-            let place: Vec<String> = map.map.iter().map(|key| show::line(key)).collect();
-            let _ = writeln!(out, "  moves behind Bouncer: {} (from {})", names.join(", "), place.join("."));
+            let place = match map.map.as_slice() {
+                [projects, folder, key] if projects == "projects" => {
+                    format!("{} of project {}", show::line(key), show::line(folder))
+                }
+                place => place.iter().map(|key| show::line(key)).collect::<Vec<_>>().join("."),
+            };
+            let _ = writeln!(out, "  moves behind Bouncer: {} (from {place})", names.join(", "));
         }
     }
     for (name, why) in &plan.stays {

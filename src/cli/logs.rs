@@ -1,4 +1,5 @@
-//! `bouncer logs UPSTREAM`: the last lines that a server wrote to its stderr.
+//! `bouncer logs UPSTREAM`: the last lines that a server wrote to its stderr; without a name, which
+//! servers have a log.
 //!
 //! The text is the server's own, so whatever a terminal would act on is shown as an escape, and what
 //! looks like a secret is masked.
@@ -18,8 +19,8 @@ const TAIL: u64 = 1024 * 1024;
 /// What was asked for.
 #[derive(Debug, clap::Args)]
 pub(super) struct LogsArgs {
-    /// The server's name in the config.
-    upstream: String,
+    /// The server's name in the config; without it, the servers that have a log are named.
+    upstream: Option<String>,
     /// How many lines.
     #[arg(long, short = 'n', value_name = "N", default_value_t = 100)]
     lines: usize,
@@ -33,13 +34,20 @@ pub(super) fn logs(args: &LogsArgs, out: &mut dyn Write, err: &mut dyn Write) ->
     let Some(state) = state_folder(args.state.clone(), &|name| std::env::var(name).ok()) else {
         return show::no_state(err);
     };
-    let file = log_file(&state, &args.upstream);
+    let Some(upstream) = &args.upstream else {
+        for name in known(&state) {
+            let _ = writeln!(out, "bouncer logs {}", show::line(&name));
+        }
+        let _ = out.flush();
+        return show::failed(err, "which server's log is meant?", "`bouncer status` names them", Exit::Usage);
+    };
+    let file = log_file(&state, upstream);
     let text = match tail(&file) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             let known = known(&state);
             let known = if known.is_empty() { "there is none yet".to_owned() } else { known.join(", ") };
-            let problem = format!("server `{}` has written no log", args.upstream);
+            let problem = format!("server `{upstream}` has written no log");
             return show::failed(
                 err,
                 &problem,

@@ -57,6 +57,11 @@ pub(super) fn span(seconds: u64) -> String {
     }
 }
 
+/// A number with its noun.
+pub(super) fn counted(number: usize, noun: &str) -> String {
+    if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
+}
+
 /// The day of a moment (UTC), given in milliseconds since 1970.
 pub(super) fn date(millis: u64) -> String {
     let moment = i64::try_from(millis).ok().and_then(|millis| jiff::Timestamp::from_millisecond(millis).ok());

@@ -130,13 +130,13 @@ fn upstream(row: &UpstreamReport, since: &dyn Fn(u64) -> String, out: &mut dyn W
     };
     let held_back =
         if row.withheld.is_empty() { String::new() } else { format!(", {} withheld", row.withheld.len()) };
-    let ends = if row.ends == 0 { String::new() } else { format!(", went away {} times", row.ends) };
+    let ends = if row.ends == 0 { String::new() } else { format!(", went away {}", show::counted(usize::try_from(row.ends).unwrap_or(usize::MAX), "time")) };
     let _ = writeln!(
         out,
-        "  {}: {standing} for {}, {} tools{held_back}{ends}",
+        "  {}: {standing} for {}, {}{held_back}{ends}",
         show::line(&row.name),
         since(row.since),
-        row.tools
+        show::counted(row.tools, "tool")
     );
     if let Some(why) = why {
         let _ = writeln!(out, "    why: {}", show::line(why));

@@ -518,6 +518,24 @@ mod tests {
         }
     }
 
+    #[test]
+    fn files_are_replaced_whole_and_only_as_they_were_seen() {
+        use std::io::Read;
+        let stage = Stage::new(".cursor/mcp.json", TEXT);
+        let mut reader = fs::File::open(&stage.file).expect("the file");
+        let plan = stage.init(false);
+        let mut seen = String::new();
+        reader.read_to_string(&mut seen).expect("text");
+        assert_eq!(seen, TEXT, "who reads meanwhile reads the old file to its end");
+        stage.restore();
+        // Another program writes between the plan and its installation.
+        let other = TEXT.replace("mine", "theirs");
+        fs::write(&stage.file, &other).expect("a change");
+        let refused = install(&plan, &stage.file, TEXT, None, &stage.state);
+        assert!(refused.is_err_and(|why| why.contains("just been changed")));
+        assert_eq!(stage.text(), other);
+    }
+
     #[cfg(unix)]
     #[test]
     fn what_may_hold_tokens_is_private_and_the_clients_file_keeps_its_mode() {

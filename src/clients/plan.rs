@@ -15,6 +15,9 @@ use super::hook_file::{self, HookEdit};
 use super::known::{self, EntryForm, Form, Known, Scope};
 use super::lists::Lists;
 
+/// The name of our entry where `bouncer` is another one's.
+const APART: &str = "bouncer-project";
+
 /// What the plan is made from.
 #[derive(Debug, Clone, Copy)]
 pub struct Request<'a> {
@@ -141,6 +144,11 @@ pub fn plan(request: &Request<'_>) -> Result<Plan, String> {
     let edits = edits(request, known, &mut plan);
     if edits.iter().any(|edit| !edit.put.is_empty() || !edit.remove.is_empty()) {
         plan.text = edit::edit(request.text, known.form, &edits)?;
+    }
+    if plan.maps.iter().any(|map| map.entry == APART && !map.originals.is_empty()) {
+        plan.notes.push(format!(
+            "`{APART}` is a Bouncer of its own beside the one of all projects: what the servers of one have shown, the other does not know"
+        ));
     }
     if !plan.maps.is_empty() {
         plan.hook = hook_file::offer(known, request, project.as_deref());
@@ -291,7 +299,7 @@ fn our_name(request: &Request<'_>, plan: &Plan, map: &[String]) -> String {
     let inner =
         project_of_map(map).is_some() && plan.maps.iter().any(|map| project_of_map(&map.map).is_none());
     if inner || request.taken.iter().any(|name| name == "bouncer") {
-        "bouncer-project".to_owned()
+        APART.to_owned()
     } else {
         "bouncer".to_owned()
     }
@@ -432,6 +440,7 @@ mod tests {
         let entries: Vec<&str> = plan.maps.iter().map(|map| map.entry.as_str()).collect();
         assert_eq!(entries, ["bouncer", "bouncer-project"]);
         assert_ne!(plan.maps[0].config, plan.maps[1].config);
+        assert!(plan.notes.iter().any(|note| note.contains("a Bouncer of its own")), "{:?}", plan.notes);
         assert!(plan.text.contains(r#""/q": {"mcpServers": {}}"#));
         let one = planned("/home/u/.claude.json", text, &["y"]).expect("a plan");
         assert_eq!(one.moves(), ["y"]);

@@ -165,7 +165,7 @@ fn destination_line(facts: &DestinationFacts, provenance: Provenance) -> String 
     if let Some(handle) = &facts.handle {
         line.push_str(&behind(handle));
     }
-    if let Some(domain) = domain(destination) {
+    if let Some(domain) = domain(destination.kind, &destination.text) {
         line.push_str(", domain ");
         line.push_str(&domain);
     }
@@ -211,15 +211,17 @@ fn words(provenance: Provenance) -> &'static str {
     }
 }
 
-/// The registrable domain of a destination with a host, with its Unicode and ASCII forms when they differ.
-fn domain(destination: &Destination) -> Option<String> {
-    let host = match destination.kind {
-        Kind::Email => destination.text.rsplit_once('@')?.1.to_owned(),
-        Kind::Url => url::Url::parse(&destination.text).ok()?.host_str()?.to_owned(),
-        Kind::Host => destination.text.clone(),
+/// The registrable domain of a destination with a host, with its Unicode and ASCII forms when they
+/// differ. A number for a machine has none.
+fn domain(kind: Kind, text: &str) -> Option<String> {
+    let host = match kind {
+        Kind::Email => text.rsplit_once('@')?.1.to_owned(),
+        Kind::Url => url::Url::parse(text).ok()?.host_str()?.to_owned(),
+        Kind::Host => text.to_owned(),
         _ => return None,
     };
-    host_words(&host)
+    let number = host.trim_matches(['[', ']']).parse::<core::net::IpAddr>().is_ok();
+    if number { None } else { host_words(&host) }
 }
 
 /// The registrable domain of a host, with its Unicode and ASCII forms when they differ.
@@ -358,7 +360,23 @@ fn why(verdict: &Verdict) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{marked, spoken_path, without_other_links};
+    use super::{Kind, domain, marked, spoken_path, without_other_links};
+
+    #[test]
+    fn domains_are_named_and_numbers_have_none() {
+        for (kind, text, said) in [
+            (Kind::Email, "ana@mail.corp.example.co.uk", Some("example.co.uk")),
+            (Kind::Url, "https://a.b.example/x", Some("b.example")),
+            (Kind::Host, "xn--mnchen-3ya.example", Some("xn--mnchen-3ya.example (m\u{fc}nchen.example)")),
+            (Kind::Url, "http://127.0.0.1:8080/x", None),
+            (Kind::Url, "http://[::1]/x", None),
+            (Kind::Email, "root@[10.0.0.7]", None),
+            (Kind::Host, "10.0.0.7", None),
+            (Kind::Path, "/x", None),
+        ] {
+            assert_eq!(domain(kind, text).as_deref(), said, "{text}");
+        }
+    }
 
     #[test]
     fn places_are_said_as_people_say_them() {
