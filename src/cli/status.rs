@@ -130,7 +130,11 @@ fn upstream(row: &UpstreamReport, since: &dyn Fn(u64) -> String, out: &mut dyn W
     };
     let held_back =
         if row.withheld.is_empty() { String::new() } else { format!(", {} withheld", row.withheld.len()) };
-    let ends = if row.ends == 0 { String::new() } else { format!(", went away {}", show::counted(usize::try_from(row.ends).unwrap_or(usize::MAX), "time")) };
+    let ends = if row.ends == 0 {
+        String::new()
+    } else {
+        format!(", went away {}", show::counted(usize::try_from(row.ends).unwrap_or(usize::MAX), "time"))
+    };
     let _ = writeln!(
         out,
         "  {}: {standing} for {}, {}{held_back}{ends}",

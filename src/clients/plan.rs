@@ -195,6 +195,13 @@ fn recognise(request: &Request<'_>) -> Result<(&'static Known, Value), String> {
 pub(super) fn project_of(file: &Path, known: &Known, home: Option<&Path>) -> Option<PathBuf> {
     let tail = known.tails.iter().find(|tail| known::ends_with(file, tail))?;
     let folder = file.ancestors().nth(tail.split('/').count())?;
+    // FAIL CLOSED: a file that opencode reads in any folder is a project's, unless it is where the
+    // user's own is.
+    if known.client == "opencode" {
+        let places = [".config/opencode", "Roaming/opencode", "Application Support/opencode"];
+        let own = places.iter().any(|place| known::ends_with(folder, place));
+        return (!own).then(|| folder.to_owned());
+    }
     let hidden = tail.starts_with('.') && tail.contains('/');
     let outside_home = home.is_none_or(|home| folder != home);
     (known.scope == Scope::Project || hidden && outside_home).then(|| folder.to_owned())
@@ -444,6 +451,26 @@ mod tests {
         assert!(plan.text.contains(r#""/q": {"mcpServers": {}}"#));
         let one = planned("/home/u/.claude.json", text, &["y"]).expect("a plan");
         assert_eq!(one.moves(), ["y"]);
+    }
+
+    #[test]
+    fn whose_file_it_is_shows_in_its_place() {
+        for (file, project) in [
+            ("/home/u/.config/opencode/opencode.json", None),
+            ("/p/opencode.jsonc", Some("/p")),
+            ("/home/u/opencode/opencode.json", Some("/home/u/opencode")),
+            ("/home/u/.cursor/mcp.json", None),
+            ("/p/.cursor/mcp.json", Some("/p")),
+            ("/p/.mcp.json", Some("/p")),
+            ("/p/.vscode/mcp.json", Some("/p")),
+            ("/home/u/.config/Code/User/mcp.json", None),
+            ("/home/u/.agents/mcp.json", None),
+            ("/p/.agents/mcp.json", Some("/p")),
+        ] {
+            let known = known::by_path(Path::new(file)).expect("a known place");
+            let found = project_of(Path::new(file), known, Some(Path::new("/home/u")));
+            assert_eq!(found.as_deref(), project.map(Path::new), "{file}");
+        }
     }
 
     #[test]

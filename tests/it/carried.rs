@@ -96,20 +96,24 @@ fn codex_takes_a_projects_servers_only_where_the_project_is_trusted() {
 
 #[test]
 fn a_yes_to_all_that_is_found_is_none_to_what_a_repository_brought() {
-    let home = project(".cursor/mcp.json", TWO, &[]);
-    let init = |arguments: &[&str]| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_bouncer"));
-        command.args(["init", "--yes", "--no-hook"]).args(arguments).stdin(Stdio::null());
-        command.env("HOME", home.path()).env_remove("BOUNCER_HOME").current_dir(home.path().join("p"));
-        let output = command.output().expect("the program starts");
-        assert!(output.status.success(), "{output:?}");
-        String::from_utf8_lossy(&output.stdout).into_owned()
-    };
-    let said = init(&[]);
-    assert!(said.contains("does not say which of them it has approved") && home.text() == TWO, "{said}");
-    let said = init(&["--config", ".cursor/mcp.json"]);
-    assert!(said.contains("moves behind Bouncer: good, evil"), "{said}");
-    home.restored(TWO);
+    let opencode = r#"{"mcp": {"good": {"type": "local", "command": ["x"]}, "evil": {"type": "local", "command": ["y"]}}}"#;
+    for (file, original) in [(".cursor/mcp.json", TWO), ("opencode.json", opencode)] {
+        let home = project(file, original, &[]);
+        let init = |arguments: &[&str]| {
+            let mut command = Command::new(env!("CARGO_BIN_EXE_bouncer"));
+            command.args(["init", "--yes", "--no-hook"]).args(arguments).stdin(Stdio::null());
+            command.env("HOME", home.path()).env_remove("BOUNCER_HOME").current_dir(home.path().join("p"));
+            let output = command.output().expect("the program starts");
+            assert!(output.status.success(), "{output:?}");
+            String::from_utf8_lossy(&output.stdout).into_owned()
+        };
+        let said = init(&[]);
+        assert!(said.contains("does not say which of them it has approved"), "{said}");
+        assert_eq!(home.text(), original);
+        let said = init(&["--config", file]);
+        assert!(said.contains("moves behind Bouncer: good, evil"), "{said}");
+        home.restored(original);
+    }
 }
 
 /// One carried upstream.
