@@ -7,7 +7,7 @@ use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use crate::clients::approved::Approvals;
-use crate::clients::install::{install, read_text};
+use crate::clients::install::{find_record, install, read_text};
 use crate::clients::known::{self, Form};
 use crate::clients::lists::Lists;
 use crate::clients::locate::locate;
@@ -129,7 +129,6 @@ impl Stage {
             }
             Err(error) => return show::failed(err, &error, "nothing was changed", Exit::Config),
         };
-        let taken = self.taken(&file);
         let overridden = overridden(&file);
         let home = self.home.as_deref();
         let request = Request {
@@ -140,7 +139,6 @@ impl Stage {
             state: &self.state,
             state_option: self.state_option,
             home,
-            taken: &taken,
             overridden: &overridden,
             approvals: &Approvals::read(&file, home, self.codex.as_deref(), &read_text),
             lists: &Lists::read(&file, home, &read_text),
@@ -157,11 +155,14 @@ impl Stage {
                 return show::failed(err, &format!("`{shown}`: {why}"), "nothing was changed", Exit::Config);
             }
         };
-        let installed = plan.maps.iter().any(|map| map.installed);
+        let record = find_record(&self.state, &file).ok();
+        let moved = |name: &str| {
+            let mut maps = record.iter().flat_map(|(_, record)| &record.maps);
+            maps.any(|map| map.servers.iter().any(|(moved, _)| moved == name))
+        };
         for name in args.server.iter().filter(|name| !plan.moves().contains(&name.as_str())) {
             let why = plan.stays.iter().find(|(stays, _)| stays == name).map(|(_, why)| why.as_str());
-            // One that is not in the file any more may have moved before.
-            if why.is_some() || !installed {
+            if why.is_some() || !moved(name) {
                 let why = why.unwrap_or("there is no such server");
                 let problem = format!("`{shown}`: server `{name}` is not moved: {why}");
                 return show::failed(err, &problem, "nothing was changed", Exit::Config);
@@ -254,23 +255,6 @@ impl Stage {
             }
             Err(why) => show::failed(err, &why, "the client's file was not changed", Exit::Config),
         }
-    }
-
-    /// Names that our entry may not have in a project's file: the client takes that file's entry for
-    /// the one of the user's own file otherwise, and the user's servers would be gone.
-    fn taken(&self, file: &Path) -> Vec<String> {
-        let (Some(home), Some(known)) = (&self.home, known::by_path(file)) else { return Vec::new() };
-        let client = known.client.trim_end_matches("-project");
-        known::KNOWN
-            .iter()
-            .filter(|known| known.client == client)
-            .flat_map(|known| known.tails.iter().map(move |tail| (known, home.join(tail))))
-            .filter(|(_, path)| path != file)
-            .filter_map(|(known, path)| Some((known, read_text(&path).ok()??)))
-            .filter_map(|(known, text)| Some((known, edit::read(&text, known.form).ok()?)))
-            .flat_map(|(known, root)| edit::servers(&root, known.maps.get(..1).unwrap_or_default()))
-            .flat_map(|servers| servers.entries.into_iter().map(|(name, _)| name))
-            .collect()
     }
 }
 

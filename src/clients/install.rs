@@ -361,7 +361,6 @@ mod tests {
                 state: &self.state,
                 state_option: StateOption::Named,
                 home: None,
-                taken: &[],
                 overridden: &[],
                 approvals: &Approvals::default(),
                 lists: &Lists::read(&self.file, None, &read_text),

@@ -15,9 +15,6 @@ use super::hook_file::{self, HookEdit};
 use super::known::{self, EntryForm, Form, Known, Scope};
 use super::lists::Lists;
 
-/// The name of our entry where `bouncer` is another one's.
-const APART: &str = "bouncer-project";
-
 /// What the plan is made from.
 #[derive(Debug, Clone, Copy)]
 pub struct Request<'a> {
@@ -35,8 +32,6 @@ pub struct Request<'a> {
     pub state_option: StateOption,
     /// The user's home folder.
     pub home: Option<&'a Path>,
-    /// Names that our entry may not have, because they are taken in a file that this one overrides.
-    pub taken: &'a [String],
     /// Servers that another file of the client overrides, each with that file: they stay.
     pub overridden: &'a [(String, PathBuf)],
     /// Which of the servers the client has approved; the others stay unless `only` names them.
@@ -145,9 +140,12 @@ pub fn plan(request: &Request<'_>) -> Result<Plan, String> {
     if edits.iter().any(|edit| !edit.put.is_empty() || !edit.remove.is_empty()) {
         plan.text = edit::edit(request.text, known.form, &edits)?;
     }
-    if plan.maps.iter().any(|map| map.entry == APART && !map.originals.is_empty()) {
+    let fresh = plan.maps.iter().filter(|map| !map.installed && map.entry != "bouncer");
+    let apart: Vec<String> = fresh.map(|map| format!("`{}`", map.entry)).collect();
+    if !apart.is_empty() {
         plan.notes.push(format!(
-            "`{APART}` is a Bouncer of its own beside the one of all projects: what the servers of one have shown, the other does not know"
+            "{} stands for one project only: what servers behind another Bouncer have shown, it does not know",
+            apart.join(", ")
         ));
     }
     if !plan.maps.is_empty() {
@@ -273,6 +271,7 @@ fn sort_out(
             .unwrap_or_default(),
     };
     let installed = entry.is_some();
+    let name = our_name(known, servers, &originals, project);
     if let Some(config) =
         installed_config.as_ref().filter(|config| !config.starts_with(request.state.join("clients")))
     {
@@ -296,20 +295,33 @@ fn sort_out(
             return;
         }
     }
-    let entry = entry.unwrap_or_else(|| our_name(request, plan, &target));
+    let entry = entry.unwrap_or(name);
     let config = installed_config.unwrap_or_else(|| config_path(request.state, known, request.file, &target));
     plan.maps.push(MapPlan { map: target, entry, config, originals, upstreams, policies, installed });
 }
 
-/// The name of our entry: one that overrides none of ours elsewhere.
-fn our_name(request: &Request<'_>, plan: &Plan, map: &[String]) -> String {
-    let inner =
-        project_of_map(map).is_some() && plan.maps.iter().any(|map| project_of_map(&map.map).is_none());
-    if inner || request.taken.iter().any(|name| name == "bouncer") {
-        APART.to_owned()
-    } else {
-        "bouncer".to_owned()
-    }
+/// The name of our entry. Clients take the entry of a project for the one of the same name of all
+/// projects, so each scope has its own; and none is the name of a server that stays in the map. All are
+/// seven letters: exported names leave no room for more (`mcp::names`).
+fn our_name(
+    known: &Known,
+    servers: &edit::Servers,
+    moving: &[(String, Value)],
+    project: Option<&Path>,
+) -> String {
+    let first = match project_of_map(&servers.map) {
+        Some(_) => 3,
+        None if project.is_some() || known.scope == Scope::Project => 2,
+        None => 1,
+    };
+    let names = std::iter::once(first)
+        .chain(4..)
+        .map(|number| if number == 1 { "bouncer".to_owned() } else { format!("bounce{number}") });
+    let stays = |name: &String| {
+        let is_it = |(other, _): &(String, Value)| other == name;
+        servers.entries.iter().any(is_it) && !moving.iter().any(is_it)
+    };
+    names.take(9).find(|name| !stays(name)).unwrap_or_else(|| "bouncer".to_owned())
 }
 
 /// Where the config of a map is: named by the client and a digest of the file and the map in it.
@@ -415,7 +427,6 @@ mod tests {
             state: Path::new("/s"),
             state_option: StateOption::Default,
             home: Some(Path::new("/home/u")),
-            taken: &[],
             overridden: &[],
             approvals: &Approvals::default(),
             lists: &Lists::default(),
@@ -445,12 +456,33 @@ mod tests {
         let text = r#"{"mcpServers": {"a": {"command": "x"}}, "projects": {"/p": {"mcpServers": {"y": {"command": "b"}}}, "/q": {"mcpServers": {}}}}"#;
         let plan = planned("/home/u/.claude.json", text, &[]).expect("a plan");
         let entries: Vec<&str> = plan.maps.iter().map(|map| map.entry.as_str()).collect();
-        assert_eq!(entries, ["bouncer", "bouncer-project"]);
+        assert_eq!(entries, ["bouncer", "bounce3"]);
         assert_ne!(plan.maps[0].config, plan.maps[1].config);
-        assert!(plan.notes.iter().any(|note| note.contains("a Bouncer of its own")), "{:?}", plan.notes);
+        assert!(
+            plan.notes.iter().any(|note| note.contains("`bounce3` stands for one project")),
+            "{:?}",
+            plan.notes
+        );
         assert!(plan.text.contains(r#""/q": {"mcpServers": {}}"#));
         let one = planned("/home/u/.claude.json", text, &["y"]).expect("a plan");
         assert_eq!(one.moves(), ["y"]);
+    }
+
+    #[test]
+    fn our_entry_takes_nobodys_place() {
+        let named = |file: &str, text: &str| {
+            let plan = planned(file, text, &[]).expect("a plan");
+            plan.maps.iter().map(|map| map.entry.clone()).collect::<Vec<_>>()
+        };
+        let one = r#"{"mcpServers": {"a": {"command": "x"}}}"#;
+        assert_eq!(named("/home/u/.cursor/mcp.json", one), ["bouncer"]);
+        // The client would take it for the one of the user's own file.
+        assert_eq!(named("/p/.cursor/mcp.json", one), ["bounce2"]);
+        assert_eq!(named("/p/.mcp.json", one), ["bounce2"]);
+        let far = r#"{"mcpServers": {"a": {"command": "x"}, "bouncer": {"url": "https://e.example"}, "bounce4": {"url": "https://e.example"}}}"#;
+        assert_eq!(named("/home/u/.cursor/mcp.json", far), ["bounce5"]);
+        let moves = r#"{"mcpServers": {"bouncer": {"command": "x"}}}"#;
+        assert_eq!(named("/home/u/.cursor/mcp.json", moves), ["bouncer"]);
     }
 
     #[test]
@@ -492,7 +524,7 @@ mod tests {
                 r#"{"mcpServers": {"a": {"command": "x"}}}"#,
                 r#""tools": ["*"]"#,
             ),
-            ("/h/.codex/config.toml", "[mcp_servers.a]\ncommand = \"x\"\n", "[mcp_servers.bouncer]"),
+            ("/home/u/.codex/config.toml", "[mcp_servers.a]\ncommand = \"x\"\n", "[mcp_servers.bouncer]"),
         ] {
             let plan = planned(file, text, &[]).expect("a plan");
             assert!(plan.text.contains(needle), "{}", plan.text);

@@ -180,6 +180,21 @@ fn the_dialog_shows_the_change_and_takes_only_a_yes() {
 }
 
 #[test]
+fn a_server_that_is_not_there_is_no_success() {
+    let original = "{\"mcpServers\": {\"a\": {\"command\": \"x\"}, \"b\": {\"command\": \"y\"}}}\n";
+    let home = Home::new(".cursor/mcp.json", original);
+    let named = |name: &str| home.run(&["init", "--yes", "--no-hook", "--server", name]);
+    assert!(named("a").status.success());
+    let written = home.text();
+    assert!(named("a").status.success(), "it has moved before");
+    let output = named("nope");
+    assert_eq!(output.status.code(), Some(3), "{output:?}");
+    assert!(String::from_utf8_lossy(&output.stderr).contains("there is no such server"), "{output:?}");
+    assert_eq!(home.text(), written);
+    home.restored(original);
+}
+
+#[test]
 fn restore_asks_on_a_terminal_and_does_nothing_without_one_or_a_yes() {
     let original = "{\"mcpServers\": {\"a\": {\"command\": \"x\"}}}\n";
     let home = Home::new(".cursor/mcp.json", original);
@@ -279,7 +294,7 @@ fn b04_a_file_that_its_client_reads_strictly_stays_strict() {
     home.write(".claude/settings.json", r#"{"enableAllProjectMcpServers": true}"#);
     home.init();
     let parsed: Value = serde_json::from_str(&home.text()).expect("strict JSON");
-    assert!(parsed["mcpServers"]["bouncer"].is_object(), "{parsed}");
+    assert!(parsed["mcpServers"]["bounce2"].is_object(), "{parsed}");
     home.restored(original);
 }
 

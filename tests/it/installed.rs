@@ -68,7 +68,7 @@ fn our_entries(file: &str, text: &str) -> Vec<Value> {
         root["projects"].as_object().into_iter().flatten().map(|(_, project)| &project["mcpServers"]),
     );
     let entries = maps.into_iter().filter_map(Value::as_object).flatten();
-    entries.filter(|(name, _)| name.starts_with("bouncer")).map(|(_, entry)| entry.clone()).collect()
+    entries.filter(|(name, _)| name.starts_with("bounce")).map(|(_, entry)| entry.clone()).collect()
 }
 
 /// The servers of a TOML file, as JSON.
