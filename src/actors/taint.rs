@@ -1,17 +1,19 @@
 //! The taint actor: feeds the history and asks it.
 //!
 //! Indexing runs on a thread of its own, off the reply path. What is noted and what is asked travel
-//! through one queue, so a trace waits for everything that was shown before it, and "recorded before
-//! seen" holds without a lock. A thread that is gone answers nothing, and no answer is a deny.
+//! through one queue, so a trace waits for everything that was shown before it. Where the thread has
+//! nothing to do and little is to be done, the actor does it itself: waking a thread and being woken by
+//! it costs more than a small call. A thread that is gone answers nothing, and no answer is a deny.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, mpsc};
+use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
 use actix::prelude::*;
 use bytes::Bytes;
 use serde_json::Value;
-use tokio::sync::oneshot;
+use tokio::sync::oneshot::{self, error::TryRecvError};
 
 use super::soon::Soon;
 use crate::policy::{History, Making, OwnPlace, Query, Shown, SpentSum, Traced};
@@ -126,9 +128,33 @@ enum Work {
 /// stands before it, so the order in which the thread sees everything is that of the mailbox.
 pub struct TaintActor {
     queue: mpsc::Sender<Vec<Work>>,
-    backlog: Backlog,
+    shared: Arc<Indexed>,
     held: Vec<Work>,
+    /// Bytes of messages, arguments and prompts that are held.
+    bytes: usize,
     handover: Option<SpawnHandle>,
+}
+
+/// The history, and what is on its way into it.
+struct Indexed {
+    history: Mutex<History>,
+    backlog: Backlog,
+    /// Pieces that were handed over and are not yet worked off. Only the actor hands over, so it may work
+    /// itself while there are none, and the order stays that of the mailbox.
+    pieces: AtomicUsize,
+}
+
+impl Indexed {
+    /// Works off a piece.
+    ///
+    /// FAIL CLOSED: a history that somebody panicked over is never asked again; its lock stays poisoned.
+    fn work_off(&self, piece: Vec<Work>) -> Result<(), TaintLost> {
+        let mut history = self.history.lock().map_err(|_| TaintLost)?;
+        for work in piece {
+            step(&mut history, work, &self.backlog);
+        }
+        Ok(())
+    }
 }
 
 /// How long and how many are held. More at once means fewer wakes and warmer caches, and a large result is
@@ -136,6 +162,10 @@ pub struct TaintActor {
 /// than it would have waited anyway: it hands over what is held.
 const HELD_FOR: Duration = Duration::from_millis(25);
 const HELD: usize = 256;
+
+/// Bytes that are worked off without the thread, where a question waits for them: some ten microseconds a
+/// kilobyte.
+const LITTLE: usize = 4 * 1024;
 
 impl TaintActor {
     /// Starts the indexing thread.
@@ -147,27 +177,36 @@ impl TaintActor {
         let mut key = [0_u8; 16];
         getrandom::fill(&mut key).map_err(|error| std::io::Error::other(error.to_string()))?;
         let (queue, work) = mpsc::channel();
-        let backlog = Backlog::default();
-        let left = backlog.clone();
+        let shared = Arc::new(Indexed {
+            history: Mutex::new(History::new(limits, key)),
+            backlog: Backlog::default(),
+            pieces: AtomicUsize::new(0),
+        });
+        let theirs = Arc::clone(&shared);
         std::thread::Builder::new().name("provenance".to_owned()).spawn(move || {
-            let mut history = History::new(limits, key);
             while let Ok(piece) = work.recv() {
-                for work in piece {
-                    step(&mut history, work, &left);
+                if theirs.work_off(piece).is_err() {
+                    return;
                 }
+                theirs.pieces.fetch_sub(1, Ordering::Release);
             }
         })?;
-        Ok(Self { queue, backlog, held: Vec::new(), handover: None })
+        Ok(Self { queue, shared, held: Vec::new(), bytes: 0, handover: None })
     }
 
     /// What waits to be indexed.
     pub fn backlog(&self) -> Backlog {
-        self.backlog.clone()
+        self.shared.backlog.clone()
+    }
+
+    fn hold(&mut self, work: Work) {
+        self.bytes = self.bytes.saturating_add(work.bytes());
+        self.held.push(work);
     }
 
     /// Holds a note; it is handed over soon.
     fn note(&mut self, work: Work, ctx: &mut Context<Self>) {
-        self.held.push(work);
+        self.hold(work);
         if self.held.len() >= HELD {
             self.hand_over(ctx);
         } else if self.handover.is_none() {
@@ -180,17 +219,52 @@ impl TaintActor {
 
     /// Asks something; everything noted before goes first.
     fn ask(&mut self, work: Work, ctx: &mut Context<Self>) {
-        self.held.push(work);
-        self.hand_over(ctx);
+        self.hold(work);
+        if self.bytes > LITTLE || self.shared.pieces.load(Ordering::Acquire) > 0 {
+            return self.hand_over(ctx);
+        }
+        self.bytes = 0;
+        let held = std::mem::take(&mut self.held);
+        if !matches!(catch_unwind(AssertUnwindSafe(|| self.shared.work_off(held))), Ok(Ok(()))) {
+            // FAIL CLOSED: an index that is gone knows nothing any more. With the mailbox closed every call is
+            // refused.
+            ctx.stop();
+        }
     }
 
     fn hand_over(&mut self, ctx: &mut Context<Self>) {
+        self.bytes = 0;
         let held = std::mem::take(&mut self.held);
-        if !held.is_empty() && self.queue.send(held).is_err() {
-            // FAIL CLOSED: a thread that is gone knows nothing any more. With the mailbox closed every call
-            // is refused.
+        if held.is_empty() {
+            return;
+        }
+        self.shared.pieces.fetch_add(1, Ordering::Relaxed);
+        if self.queue.send(held).is_err() {
+            // FAIL CLOSED: as above.
             ctx.stop();
         }
+    }
+}
+
+impl Work {
+    /// About how much there is to read, in bytes.
+    fn bytes(&self) -> usize {
+        match self {
+            Self::Sent(sent) => text_of(&sent.arguments),
+            Self::Shown(shown) => shown.message.len(),
+            Self::Prompt(prompt, _) => prompt.text.len(),
+            Self::Trace(call, _) => text_of(&call.arguments),
+        }
+    }
+}
+
+/// Bytes of the texts, names and numbers in a value.
+fn text_of(value: &Value) -> usize {
+    match value {
+        Value::String(text) => text.len(),
+        Value::Array(items) => items.iter().map(text_of).sum::<usize>() + items.len(),
+        Value::Object(members) => members.iter().map(|(name, value)| name.len() + text_of(value)).sum(),
+        _ => 8,
     }
 }
 
@@ -252,12 +326,12 @@ impl Handler<NoteShown> for TaintActor {
 
     fn handle(&mut self, msg: NoteShown, ctx: &mut Self::Context) -> Self::Result {
         let bytes = msg.message.len();
-        self.backlog.add(bytes);
+        self.shared.backlog.add(bytes);
         self.note(Work::Shown(Box::new(msg)), ctx);
-        if !self.backlog.is_full() {
+        if !self.shared.backlog.is_full() {
             return Soon::Now(());
         }
-        let backlog = self.backlog.clone();
+        let backlog = self.backlog();
         // A flood of results is slowed down to the speed of indexing instead of growing memory.
         let wait = async move {
             for _ in 0..LOOKS {
@@ -282,11 +356,91 @@ impl Handler<NotePrompt> for TaintActor {
 }
 
 impl Handler<TraceCall> for TaintActor {
-    type Result = ResponseFuture<Result<Traced, TaintLost>>;
+    type Result = Soon<Self, Result<Traced, TaintLost>>;
 
     fn handle(&mut self, msg: TraceCall, ctx: &mut Self::Context) -> Self::Result {
-        let (reply, answer) = oneshot::channel();
+        let (reply, mut answer) = oneshot::channel();
         self.ask(Work::Trace(Box::new(msg), reply), ctx);
-        Box::pin(async move { answer.await.map_err(|_| TaintLost) })
+        match answer.try_recv() {
+            Ok(traced) => Soon::Now(Ok(traced)),
+            Err(TryRecvError::Closed) => Soon::Now(Err(TaintLost)),
+            Err(TryRecvError::Empty) => {
+                let wait = async move { answer.await.map_err(|_| TaintLost) };
+                Soon::Later(Box::pin(wait.into_actor(self)))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::{Content, Effect};
+    use crate::provenance::{Standing, extract};
+
+    fn asked(to: &str, extra: usize) -> TraceCall {
+        let arguments = serde_json::json!({"to": to, "body": "b".repeat(extra)});
+        let destinations = extract(&arguments, &|path| match path {
+            "to" => Standing::Authority(None),
+            _ => Standing::Ignored,
+        });
+        let query = Query {
+            upstream: "mail".to_owned(),
+            effect: Effect::Send,
+            besides: Vec::new(),
+            object: None,
+            destinations: destinations.destinations,
+            targets: Vec::new(),
+            commands: Vec::new(),
+            amounts: Vec::new(),
+            content: Content::Left,
+        };
+        TraceCall { query, arguments: Arc::new(arguments) }
+    }
+
+    fn shown(address: &str, length: usize) -> NoteShown {
+        let text = format!("{address} {}", "w ".repeat(length / 2));
+        NoteShown {
+            upstream: "web".into(),
+            tool: None,
+            call: 0,
+            source: Source::Result,
+            message: serde_json::json!({ "text": text }).to_string().into(),
+            own_data: Arc::new([]),
+            arguments: None,
+            making: Arc::default(),
+            granted: Vouched::No,
+        }
+    }
+
+    #[actix::test]
+    async fn a_question_sees_all_before_it_whoever_indexes() {
+        let taint = TaintActor::start_thread(Limits::default()).unwrap().start();
+        // Small and large ones by turns, so that the thread is at work when a small question comes.
+        for (round, length) in [10, 20_000, 10, 3_000, 3_000, 200_000, 10, 10].into_iter().enumerate() {
+            for extra in [0, 10_000, 0] {
+                let address = format!("drop{round}x{extra}@evil.test");
+                taint.try_send(shown(&address, length)).unwrap();
+                let traced = taint.send(asked(&address, extra)).await.unwrap().unwrap();
+                let found = traced.destinations.first().is_some_and(|found| !found.trace.places.is_empty());
+                assert!(found, "{round} {extra}");
+            }
+        }
+    }
+
+    #[actix::test]
+    async fn a_history_that_somebody_panicked_over_answers_nothing() {
+        let actor = TaintActor::start_thread(Limits::default()).unwrap();
+        let shared = Arc::clone(&actor.shared);
+        let taint = actor.start();
+        assert!(taint.send(asked("a@b.test", 0)).await.unwrap().is_ok());
+        std::thread::spawn(move || {
+            let _held = shared.history.lock();
+            panic!("for the test");
+        })
+        .join()
+        .unwrap_err();
+        assert_eq!(taint.send(asked("a@b.test", 0)).await.unwrap().unwrap_err(), TaintLost);
+        assert!(taint.send(asked("a@b.test", 0)).await.is_err());
     }
 }
