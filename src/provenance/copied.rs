@@ -165,15 +165,17 @@ impl<'s, 'l> Search<'s, 'l> {
     /// Reads of a block the passages of which the content leaves.
     fn read(&mut self, block: u32) -> Option<Vec<Part>> {
         let engine = self.engine;
-        let (text, passages) = engine.store.read(block)?;
+        let read = engine.store.block(block)?;
         let mut parts = Vec::new();
-        for passage in passages {
+        for passage in read.parts().filter(|passage| passage.length >= grams::SHORTEST) {
             let at = order(block, u32::try_from(passage.start).unwrap_or(u32::MAX));
             let Some((record, _)) = engine.record_at(at) else { continue };
-            if passage.length < grams::SHORTEST || *self.of(record) == Leaves::No {
+            if *self.of(record) == Leaves::No {
                 continue;
             }
-            let text = grams::normal(cut(&text, passage.start..passage.start + passage.length));
+            let text = grams::normal(cut(read.text(), passage.start..passage.start + passage.length));
+            // FAIL CLOSED: a directory that cannot be read is a block that was not looked at.
+            let passage = read.passage(passage)?;
             let samples = grams::samples(&text, engine.gram_key());
             let mut samples: Vec<_> = samples.into_iter().map(|(at, hash)| (hash, at)).collect();
             samples.sort_unstable();

@@ -190,21 +190,31 @@ impl Engine {
     /// Places where a row of words stands, at most `most` of each kind.
     fn phrase_hits(&self, words: &[String], block: u32, layered: bool, most: usize) -> Vec<Hit> {
         let mut hits = Vec::new();
-        let Some((text, passages)) = self.store.read(block) else { return hits };
+        let Some(read) = self.store.block(block) else { return hits };
+        let text = read.text();
+        // ASCII case is all that folding changes in most passages: one look for the longest word says which of
+        // them may hold the row.
         let longest = words.iter().max_by_key(|word| word.len()).map_or("", String::as_str);
-        // ASCII case is all that folding changes in most blocks.
-        let small = text.to_ascii_lowercase();
-        for passage in passages {
+        let small = if layered { String::new() } else { text.to_ascii_lowercase() };
+        let mut places = memchr::memmem::find_iter(small.as_bytes(), longest.as_bytes()).peekable();
+        let plain = layered || text.is_ascii();
+        for passage in read.parts() {
+            if plain && !layered && places.peek().is_none() {
+                break;
+            }
             let range = passage.start..passage.start + passage.length;
-            let part = cut(&text, range.clone());
+            let mut named = false;
+            while places.next_if(|place| *place < range.end).is_some() {
+                named = true;
+            }
+            let part = cut(text, range);
             let found: Vec<(std::ops::Range<usize>, Look)> = if layered {
                 if !passage.coded {
                     continue;
                 }
                 self.layers_with(part, words).into_iter().map(|range| (range, Look::Coded)).collect()
             } else {
-                let plain = cut(&small, range);
-                if part.is_ascii() && memchr::memmem::find(plain.as_bytes(), longest.as_bytes()).is_none() {
+                if !named && (plain || part.is_ascii()) {
                     continue;
                 }
                 in_passage(part, words)

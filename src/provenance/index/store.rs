@@ -3,6 +3,7 @@
 //! A block carries the directory of its passages with it: where each stood and how it was decoded. Both
 //! are read again only for evidence and for phrases.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 
 use crate::provenance::text::head;
@@ -40,6 +41,30 @@ pub(crate) struct Chunk {
     pub(crate) length: usize,
     pub(crate) block: u32,
     pub(crate) at: u32,
+}
+
+/// A passage as it is looked through.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Part {
+    /// Where it starts in the block, and its bytes.
+    pub(crate) start: usize,
+    pub(crate) length: usize,
+    /// As in [`Passage`].
+    pub(crate) coded: bool,
+    pub(crate) kind: PlaceKind,
+    /// Where the directory tells more.
+    entry: usize,
+}
+
+/// One block, its text unpacked and its directory as it is held.
+pub(crate) struct Block<'a> {
+    text: Cow<'a, str>,
+    directory: Directory<'a>,
+}
+
+enum Directory<'a> {
+    Open(&'a [Passage]),
+    Sealed(Vec<u8>),
 }
 
 #[derive(Debug)]
@@ -154,19 +179,17 @@ impl Store {
         self.first
     }
 
-    /// The text of a block and its passages; `None` when it was given up.
-    pub(crate) fn read(&self, block: u32) -> Option<(String, Vec<Passage>)> {
+    /// A block to look through; `None` when it was given up.
+    pub(crate) fn block(&self, block: u32) -> Option<Block<'_>> {
         if block == self.current() {
-            return Some((self.text.clone(), self.passages.clone()));
+            return Some(Block {
+                text: Cow::Borrowed(&self.text),
+                directory: Directory::Open(&self.passages),
+            });
         }
         let (mut raw, end) = self.unpack(block)?;
-        let directory = raw.split_off(end);
-        let mut passages = Vec::new();
-        let mut at = 0;
-        while let Some(passage) = read(&directory, &mut at) {
-            passages.push(passage);
-        }
-        Some((String::from_utf8(raw).ok()?, passages))
+        let directory = Directory::Sealed(raw.split_off(end));
+        Some(Block { text: Cow::Owned(String::from_utf8(raw).ok()?), directory })
     }
 
     /// The passage that holds a place, and its text.
@@ -201,19 +224,71 @@ impl Store {
     }
 }
 
+impl Block<'_> {
+    /// The text of all passages, each with a line end behind it.
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The passages, in order.
+    pub(crate) fn parts(&self) -> impl Iterator<Item = Part> {
+        let mut at = 0;
+        std::iter::from_fn(move || match &self.directory {
+            Directory::Open(passages) => {
+                let passage = passages.get(at)?;
+                let (start, length, coded, kind) =
+                    (passage.start, passage.length, passage.coded, passage.kind);
+                at += 1;
+                Some(Part { start, length, coded, kind, entry: at - 1 })
+            }
+            Directory::Sealed(raw) => {
+                let part = read_head(raw, &mut at)?.part;
+                skip_tail(raw, &mut at)?;
+                Some(part)
+            }
+        })
+    }
+
+    /// All that is known of a part.
+    pub(crate) fn passage(&self, part: Part) -> Option<Passage> {
+        match &self.directory {
+            Directory::Open(passages) => passages.get(part.entry).cloned(),
+            Directory::Sealed(raw) => read(raw, &mut { part.entry }),
+        }
+    }
+}
+
 /// Steps over one entry of a directory and returns where its passage starts.
 fn skip(raw: &[u8], at: &mut usize) -> Option<usize> {
-    let start = read_number(raw, at)?;
-    for _ in 0..4 {
-        read_number(raw, at)?;
-    }
-    let steps = read_number(raw, at)?;
-    for _ in 0..steps {
+    let start = read_head(raw, at)?.part.start;
+    skip_tail(raw, at)?;
+    Some(start)
+}
+
+/// Steps over what stands behind the head of an entry: its chain and its path.
+fn skip_tail(raw: &[u8], at: &mut usize) -> Option<()> {
+    for _ in 0..read_number(raw, at)? {
         read_number(raw, at)?;
     }
     let size = read_number(raw, at)?;
     *at += size;
-    Some(start)
+    Some(())
+}
+
+/// The head of an entry.
+struct Head {
+    part: Part,
+    offset: usize,
+}
+
+fn read_head(raw: &[u8], at: &mut usize) -> Option<Head> {
+    let entry = *at;
+    let start = read_number(raw, at)?;
+    let length = read_number(raw, at)?;
+    let offset = read_number(raw, at)?;
+    let coded = read_number(raw, at)? == 1;
+    let kind = *KINDS.get(read_number(raw, at)?)?;
+    Some(Head { part: Part { start, length, coded, kind, entry }, offset })
 }
 
 fn write_number(mut value: usize, out: &mut Vec<u8>) {
@@ -261,11 +336,7 @@ fn write(passage: &Passage, out: &mut Vec<u8>) {
 }
 
 fn read(raw: &[u8], at: &mut usize) -> Option<Passage> {
-    let start = read_number(raw, at)?;
-    let length = read_number(raw, at)?;
-    let offset = read_number(raw, at)?;
-    let coded = read_number(raw, at)? == 1;
-    let kind = *KINDS.get(read_number(raw, at)?)?;
+    let Head { part: Part { start, length, coded, kind, .. }, offset } = read_head(raw, at)?;
     let steps = read_number(raw, at)?;
     let mut chain = Vec::new();
     for _ in 0..steps {
@@ -311,9 +382,18 @@ mod tests {
             assert_eq!((&passage.path, &passage.chain, passage.coded), (&plan.path, &plan.chain, plan.coded));
             assert_eq!(Some(block.as_str()), text.get(chunk.from..chunk.from + chunk.length));
         }
+        for number in 0..=store.current() {
+            let block = store.block(number).unwrap_or_else(|| panic!("{number}"));
+            for part in block.parts() {
+                let passage = block.passage(part).unwrap_or_else(|| panic!());
+                assert_eq!((part.start, part.length, part.kind), (passage.start, passage.length, plan.kind));
+                let read = store.passage(number, part.start).map(|(text, _)| text);
+                assert_eq!(block.text().get(part.start..part.start + part.length), read.as_deref());
+            }
+        }
         let covered = chunks.last().map(|chunk| chunk.from + chunk.length);
         assert_eq!(covered, Some(text.len()));
         assert!(store.bytes() < text.len());
-        assert!(store.give_up_oldest() && store.read(0).is_none());
+        assert!(store.give_up_oldest() && store.block(0).is_none());
     }
 }
