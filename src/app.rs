@@ -145,22 +145,25 @@ async fn serve(settings: Settings, policy: Policy, reread: Reread) -> Result<(),
         shelves.push((name.clone(), setting.terms.prefix.clone()));
         upstreams.insert(name, UpstreamActor::new(setting).start());
     }
-    for (upstream, text) in &running.advertised.instructions {
-        // ORDER: recorded before seen.
+    let mut advertised = running.advertised.clone();
+    for (upstream, text) in std::mem::take(&mut advertised.instructions) {
+        // ORDER: recorded before seen; what could not be recorded is not shown.
         let notice = RecordNotice {
             upstream: upstream.clone(),
             call: CallNumber(0),
             source: Source::Instructions,
             message: serde_json::Value::from(text.as_str()).to_string().into(),
         };
-        let _ = gate.notice.send(notice).await;
+        if matches!(gate.notice.send(notice).await, Ok(Ok(()))) {
+            advertised.instructions.push((upstream, text));
+        }
     }
     let (left, has_left) = oneshot::channel();
     let setting = SessionSetting {
         session: SessionId(1),
         upstreams: upstreams.iter().map(|(name, upstream)| (name.clone(), upstream.into())).collect(),
         catalog: Catalog::new(shelves),
-        advertised: running.advertised.clone(),
+        advertised,
         list_wait: settings.config.list_wait,
         max_message,
         gate,

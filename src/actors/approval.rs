@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use actix::prelude::*;
 use serde_json::json;
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 
 use crate::clock;
 use crate::policy::{Effect, GrantKey, LastingGrant, Ledger, ListYes, Offer, Question};
@@ -19,14 +19,11 @@ use crate::transport::{Answered, Choice, HeldCall};
 use super::grants_file::GrantsFile;
 use super::holds::{Held, Holds};
 use super::messages::{Answer, CallNumber, Elicit, LateAnswer, Patience};
+use super::rows::{Rows, Wish};
 
 /// How long a question waits without and with progress reports (`docs/architecture.md`, the question).
 const SHORT: Duration = Duration::from_secs(55);
 const LONG: Duration = Duration::from_secs(600);
-/// Questions in a row that may be refused or stay unanswered before no more are asked.
-const IN_A_ROW: u32 = 5;
-/// How long that lasts, unless the user types again.
-const REST: Duration = Duration::from_secs(600);
 /// How long a yes to a list lasts, in milliseconds.
 const LISTED: u64 = 600_000;
 /// How long a question waits for others that may share it, and how long at most while more come.
@@ -68,6 +65,10 @@ pub struct Hold {
     pub asker: Option<Recipient<Elicit>>,
     /// How long it may wait.
     pub patience: Patience,
+    /// Whose wish it is.
+    pub wish: Wish,
+    /// Becomes true when nobody waits any more; `None` where the session knows it by the call.
+    pub over: Option<watch::Receiver<bool>>,
 }
 
 /// What became of a hold.
@@ -171,8 +172,7 @@ pub struct ApprovalActor {
     open: Vec<Waiting>,
     question: u64,
     prompts: u64,
-    in_a_row: u32,
-    resting_since: Option<std::time::Instant>,
+    rows: Rows,
     holds: Holds,
     lasting: Option<GrantsFile>,
     /// The launch of each upstream by its configured name.
@@ -231,12 +231,6 @@ impl ApprovalActor {
         self.ledger.refuse(session, effect, keys, self.prompts);
         self.ledger.refuse_lists(session, list.0, list.1);
     }
-
-    /// A yes came from a person: they are there.
-    fn rest_is_over(&mut self) {
-        self.in_a_row = 0;
-        self.resting_since = None;
-    }
 }
 
 impl Actor for ApprovalActor {
@@ -270,7 +264,7 @@ impl Handler<UserIsThere> for ApprovalActor {
     fn handle(&mut self, _: UserIsThere, _: &mut Self::Context) {
         self.prompts += 1;
         self.ledger.end_lists();
-        self.rest_is_over();
+        self.rows.over();
     }
 }
 
@@ -288,7 +282,8 @@ impl Handler<Hold> for ApprovalActor {
             let id = self.holds.keep(&hold, None, clock::instant());
             return Box::pin(async { HoldAnswer::NoHuman(id) });
         }
-        if self.is_resting() || self.queue.len() >= WAITING {
+        let resting = self.rows.is_resting(hold.wish, &hold.upstream, clock::instant());
+        if resting || self.queue.len() >= WAITING {
             let id = self.holds.keep(&hold, None, clock::instant());
             return Box::pin(async { HoldAnswer::Tired(id) });
         }
@@ -314,7 +309,7 @@ impl Handler<LateAnswer> for ApprovalActor {
                 Decision::Session => {
                     self.ledger.grant(held.session, held.effect, &held.keys);
                     self.ledger.keep_once(held.session, &held.digest, "late answer");
-                    self.rest_is_over();
+                    self.rows.over();
                 }
                 Decision::Listed => {
                     self.ledger.keep_list(ListYes {
@@ -325,11 +320,11 @@ impl Handler<LateAnswer> for ApprovalActor {
                         by: "list, late answer".to_owned(),
                         until,
                     });
-                    self.rest_is_over();
+                    self.rows.over();
                 }
                 Decision::Once => {
                     self.ledger.keep_once(held.session, &held.digest, "late answer");
-                    self.rest_is_over();
+                    self.rows.over();
                 }
                 _ => {
                     let list = (held.group.as_deref(), held.exact.as_deref());
@@ -409,7 +404,7 @@ impl Handler<AnswerHeld> for ApprovalActor {
                 self.refuse((session, effect), keys, (held.group.as_deref(), held.exact.as_deref()));
             }
         }
-        self.rest_is_over();
+        self.rows.over();
         MessageResult(Answered::Taken)
     }
 }
@@ -454,24 +449,19 @@ impl Decision {
 }
 
 impl ApprovalActor {
-    fn is_resting(&mut self) -> bool {
-        let over = self.resting_since.is_some_and(|since| clock::instant().duration_since(since) >= REST);
-        if over {
-            self.resting_since = None;
-            self.in_a_row = 0;
-        }
-        self.resting_since.is_some()
-    }
-
     /// Opens the next question if none is open.
     fn ask_next(&mut self, ctx: &mut Context<Self>) {
         if !self.open.is_empty() {
             return;
         }
+        // Who gave up waiting is answered by that alone.
+        let is_over = |over: &watch::Receiver<bool>| *over.borrow();
+        self.queue.retain(|waiting| !waiting.hold.over.as_ref().is_some_and(is_over));
         let Some(first) = self.queue.pop_front() else { return };
         let shares = |other: &Waiting| {
             let (a, b) = (&first.hold, &other.hold);
             a.session == b.session
+                && a.wish == b.wish
                 && (a.digest == b.digest || (a.group.is_some() && a.group == b.group && a.offer == b.offer))
         };
         let (same, rest): (VecDeque<_>, VecDeque<_>) = self.queue.drain(..).partition(shares);
@@ -502,6 +492,7 @@ impl ApprovalActor {
             wait,
             // New words are asked about anew; there is no call that a late answer could be kept for.
             late: (offer != Offer::Words).then(|| ctx.address().recipient()),
+            over: self.open.first().and_then(|waiting| waiting.hold.over.clone()),
         };
         let question = self.question;
         ctx.spawn(asker.send(elicit).into_actor(self).map(move |answer, actor, ctx| {
@@ -531,13 +522,16 @@ impl ApprovalActor {
                 until,
             });
         }
-        match decision {
-            Decision::Once | Decision::Session | Decision::Listed => self.in_a_row = 0,
-            Decision::Refused | Decision::Unanswered => self.in_a_row += 1,
-            Decision::Gone => {}
-        }
-        if self.in_a_row >= IN_A_ROW {
-            self.resting_since = Some(clock::instant());
+        if let Some(Waiting { hold, .. }) = open.first() {
+            match decision {
+                Decision::Once | Decision::Session | Decision::Listed => {
+                    self.rows.allowed(hold.wish, &hold.upstream);
+                }
+                Decision::Refused | Decision::Unanswered => {
+                    self.rows.refused(hold.wish, &hold.upstream, clock::instant());
+                }
+                Decision::Gone => {}
+            }
         }
         for (at, Waiting { hold, reply }) in open.into_iter().enumerate() {
             let answer = match decision {
@@ -562,9 +556,8 @@ impl ApprovalActor {
             // A call that is gone needs no answer.
             drop(reply.send(answer));
         }
-        let resting = self.resting_since.is_some();
         for Waiting { hold, reply } in self.queue.drain(..) {
-            let answer = if resting {
+            let answer = if self.rows.is_resting(hold.wish, &hold.upstream, clock::instant()) {
                 HoldAnswer::Tired(self.holds.keep(&hold, None, clock::instant()))
             } else {
                 HoldAnswer::Again

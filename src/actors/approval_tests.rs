@@ -13,6 +13,7 @@ use super::approval::{
 };
 use super::grants_file::GrantsFile;
 use super::messages::{Answer, CallNumber, Elicit, LateAnswer, Patience};
+use super::rows::Wish;
 use crate::policy::{Effect, GrantKey, LastingGrant, Offer, Question, revoke_line};
 use crate::transport::{Answered, Choice};
 
@@ -75,6 +76,8 @@ fn hold(asker: &Recipient<Elicit>, address: &str, digest: &str) -> Hold {
         listed: BTreeSet::new(),
         asker: Some(asker.clone()),
         patience: Patience::Short,
+        wish: Wish::Agent,
+        over: None,
     }
 }
 
@@ -264,6 +267,36 @@ async fn a_late_yes_to_a_list_covers_the_next_tries() {
         assert!(matches!(actor.send(of_list(&asker, n, 3)).await.unwrap(), HoldAnswer::Allowed(_)), "{n}");
     }
     assert_eq!(asked.borrow().len(), 1);
+}
+
+#[actix::test]
+async fn what_a_server_is_refused_does_not_end_the_agents_questions() {
+    let refusals = (0..5).map(|_| Answer::Decline).chain([decision("allow_once")]).collect();
+    let (asker, asked) = human(refusals);
+    let actor = ApprovalActor::default().start();
+    let theirs = |digest: &str| Hold { wish: Wish::Server, keys: vec![], ..hold(&asker, "a", digest) };
+    for n in 0..5 {
+        assert_eq!(actor.send(theirs(&n.to_string())).await.unwrap(), HoldAnswer::Refused);
+    }
+    assert!(matches!(actor.send(theirs("6")).await.unwrap(), HoldAnswer::Tired(_)));
+    assert!(matches!(actor.send(hold(&asker, "b", "7")).await.unwrap(), HoldAnswer::Allowed(_)));
+    assert_eq!(asked.borrow().len(), 6);
+    assert!(matches!(actor.send(theirs("8")).await.unwrap(), HoldAnswer::Tired(_)), "it rests still");
+}
+
+#[actix::test]
+async fn a_hold_that_nobody_waits_for_is_not_asked_about() {
+    let (asker, asked) = human(vec![]);
+    let actor = ApprovalActor::default().start();
+    let (over, is_over) = tokio::sync::watch::channel(false);
+    let gone = Hold { over: Some(is_over), ..hold(&asker, "b", "2") };
+    let first = actor.send(hold(&asker, "a", "1"));
+    let second = actor.send(gone);
+    over.send(true).unwrap();
+    let (first, second) = tokio::join!(first, second);
+    assert!(matches!(first.unwrap(), HoldAnswer::Unanswered(Some(_))));
+    assert!(!matches!(second.unwrap(), HoldAnswer::Allowed(_)));
+    assert_eq!(asked.borrow().len(), 1, "only the first was asked about");
 }
 
 #[actix::test]

@@ -62,7 +62,7 @@ pub(super) async fn carry(flight: Flight) -> Reply {
         sent,
     };
     // ORDER: recorded before seen.
-    if gate.record.send(record).await.is_err() {
+    if !matches!(gate.record.send(record).await, Ok(Ok(()))) {
         error!("the result of call {call} could not be recorded and is withheld");
         return Reply::Broken(
             "Bouncer could not record the result of this call, so it is withheld".to_owned(),

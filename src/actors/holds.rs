@@ -161,6 +161,7 @@ mod tests {
     use super::*;
     use crate::actors::CallNumber;
     use crate::actors::Patience;
+    use crate::actors::rows::Wish;
     use crate::policy::Question;
 
     fn hold(digest: usize) -> Hold {
@@ -180,6 +181,8 @@ mod tests {
             question: Question { head: "Send?".to_owned(), items: vec![], list: vec![], tail: vec![] },
             asker: None,
             patience: Patience::Short,
+            wish: Wish::Agent,
+            over: None,
         }
     }
 

@@ -342,7 +342,7 @@ impl Puppet {
                     };
                     let admission = self.gate.listing.send(record).into_actor(self);
                     ctx.spawn(admission.map(move |admission, this, _| {
-                        if let Ok(admission) = admission {
+                        if let Ok(Ok(admission)) = admission {
                             let listing = Listing {
                                 tools: listed.tools,
                                 withheld: admission.withheld,
@@ -619,6 +619,8 @@ struct Open {
 struct Inbox {
     questions: VecDeque<Open>,
     answers: BTreeMap<u64, usize>,
+    /// Calls that ended in an error of the protocol.
+    errors: BTreeSet<u64>,
     pongs: usize,
 }
 
@@ -928,6 +930,9 @@ impl Inbox {
             self.pongs += 1;
         } else if let Some(n) = message["id"].as_u64() {
             *self.answers.entry(n).or_default() += 1;
+            if message.get("error").is_some() {
+                self.errors.insert(n);
+            }
         }
     }
 }
@@ -949,6 +954,25 @@ fn play(lives: Lives) {
     });
     if let Err(why) = result {
         panic!("{why}");
+    }
+}
+
+#[test]
+fn a_result_that_nobody_can_record_is_withheld() {
+    let system = System::new();
+    for part in [Part::Taint, Part::Audit] {
+        system.block_on(async {
+            let mut run = Run::start().await;
+            run.step(Step::Call(Tool::Page)).await;
+            while run.puppet.send(Held).await.unwrap() == 0 {
+                tokio::task::yield_now().await;
+            }
+            run.step(Step::Die(part)).await;
+            run.step(Step::Release(1, 1)).await;
+            run.until(|run| run.inbox.borrow().answers.contains_key(&100)).await;
+            assert!(run.inbox.borrow().errors.contains(&100), "{part:?} was dead, and the result came");
+            assert!(run.end().await.is_empty());
+        });
     }
 }
 

@@ -4,7 +4,8 @@
 //! The relay owns bytes and ids, the gate owns verdicts; neither knows more of the other than these
 //! messages. Payloads cross as [`Bytes`] slices of the line they came in, so handing one over costs
 //! a reference count. Every question here fails closed: a mailbox error of [`JudgeCall`] is a
-//! refusal, of [`RecordOutput`] a withheld result, of [`RecordListing`] a listing that is not shown.
+//! refusal, of [`RecordOutput`] a withheld result, of [`RecordListing`] a listing that is not shown; so is
+//! the answer [`NotRecorded`].
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,6 +14,7 @@ use std::time::Duration;
 
 use actix::{Message, Recipient};
 use bytes::Bytes;
+use tokio::sync::watch;
 
 use super::reverse::RelayedAnswer;
 use crate::mcp::{Capabilities, Method, Modes, Reverse, Tool};
@@ -127,8 +129,13 @@ pub struct RecordOutput {
     pub sent: usize,
 }
 
+/// It is not recorded, so nobody may see it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("it could not be recorded")]
+pub struct NotRecorded;
+
 impl Message for RecordOutput {
-    type Result = ();
+    type Result = Result<(), NotRecorded>;
 }
 
 /// A `tools/call` that never came to a judgement: an unknown name, duplicate keys, a null id.
@@ -138,7 +145,7 @@ pub struct RecordRefusal {
     pub session: SessionId,
     /// `clientInfo.name`: hostile text.
     pub client: Arc<str>,
-    /// The name asked for, as far as it was read: hostile text.
+    /// The name or uri asked for, as far as it was read: escaped and cut.
     pub name: String,
     /// Why it was refused, in our own words.
     pub why: String,
@@ -176,7 +183,7 @@ pub struct Admission {
 }
 
 impl Message for RecordListing {
-    type Result = Admission;
+    type Result = Result<Admission, NotRecorded>;
 }
 
 /// What is withheld of an upstream's last listing now? A person may have accepted it meanwhile.
@@ -207,6 +214,8 @@ pub struct Elicit {
     pub wait: Duration,
     /// Who hears an answer that comes after the wait. `None`: the question is withdrawn instead.
     pub late: Option<Recipient<LateAnswer>>,
+    /// Becomes true when nobody waits any more: then the question is withdrawn, with [`Answer::Gone`].
+    pub over: Option<watch::Receiver<bool>>,
 }
 
 /// The answer to [`Elicit`].
@@ -256,7 +265,7 @@ pub struct RecordNotice {
 }
 
 impl Message for RecordNotice {
-    type Result = ();
+    type Result = Result<(), NotRecorded>;
 }
 
 /// An upstream asks something of the client while its call runs. May the client see it?
@@ -280,6 +289,8 @@ pub struct JudgeAsk {
     pub asker: Option<Recipient<Elicit>>,
     /// How long such a question may stay open.
     pub patience: Patience,
+    /// Becomes true when nobody waits for the answer any more.
+    pub over: watch::Receiver<bool>,
 }
 
 /// The answer to [`JudgeAsk`].
@@ -322,6 +333,8 @@ pub struct JudgeAnswer {
     pub asker: Option<Recipient<Elicit>>,
     /// How long such a question may stay open.
     pub patience: Patience,
+    /// Becomes true when nobody waits for it any more.
+    pub over: watch::Receiver<bool>,
 }
 
 /// The answer to [`JudgeAnswer`].

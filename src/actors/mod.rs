@@ -19,6 +19,7 @@ mod messages;
 pub mod pins;
 mod pump;
 mod reverse;
+mod rows;
 pub mod session;
 mod soon;
 pub mod status;
@@ -31,8 +32,8 @@ pub use hook::{UserPrompt, relay_prompts};
 pub use links::{TooFar, follow_links, follow_links_while};
 pub use messages::{
     Admission, AdmitAgain, Answer, AnswerJudgement, AskJudgement, CallNumber, CallOutcome, Elicit, Gate,
-    JudgeAnswer, JudgeAsk, JudgeCall, Judgement, LateAnswer, Patience, RecordListing, RecordNotice,
-    RecordOutput, RecordRefusal, SessionId, Ticket,
+    JudgeAnswer, JudgeAsk, JudgeCall, Judgement, LateAnswer, NotRecorded, Patience, RecordListing,
+    RecordNotice, RecordOutput, RecordRefusal, SessionId, Ticket,
 };
 pub use reverse::{AskProgress, Face, Meet, Relay, RelayedAnswer, RootsChanged, Unrelay};
 pub use soon::{Promise, Soon};

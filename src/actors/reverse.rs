@@ -4,19 +4,18 @@
 //! and on its way back: one line, as in `carry.rs`. Whatever goes wrong on it ends in an error for the
 //! upstream; without a judgement nothing reaches the client, and without one no answer leaves it.
 
-use std::cell::Cell;
-use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
 use actix::{Message, Recipient};
 use bytes::Bytes;
+use tokio::sync::watch;
 use tracing::error;
 
 use super::messages::{
     AnswerJudgement, AskJudgement, CallNumber, Elicit, Gate, JudgeAnswer, JudgeAsk, Patience, SessionId,
 };
-use crate::mcp::{Body, LinkAnswer as Answer, Modes, Reverse, Span};
+use crate::mcp::{Body, LinkAnswer as Answer, Modes, Reverse};
 
 /// JSON-RPC codes of our own answers to an upstream.
 pub(super) const NOT_ASSOCIATED: i32 = -32600;
@@ -105,8 +104,6 @@ pub struct AskProgress {
     pub number: u64,
     /// Raw params of the notification.
     pub params: Bytes,
-    /// Where the token stands in them.
-    pub token: Span,
 }
 
 /// A request and all that it needs on its way.
@@ -114,8 +111,8 @@ pub(super) struct Errand {
     pub(super) gate: Gate,
     pub(super) face: Face,
     pub(super) session: SessionId,
-    /// The call that it belongs to; roots are also asked for between calls.
-    pub(super) call: Option<CallNumber>,
+    /// The call that it belongs to; 0 for roots that are asked for between calls.
+    pub(super) call: CallNumber,
     pub(super) patience: Patience,
     pub(super) upstream: Arc<str>,
     pub(super) number: u64,
@@ -123,39 +120,31 @@ pub(super) struct Errand {
     pub(super) modes: Modes,
     pub(super) params: Bytes,
     pub(super) progress: Recipient<AskProgress>,
-    /// Set when nobody waits for the answer any more.
-    pub(super) over: Rc<Cell<bool>>,
+    /// Becomes true when nobody waits for the answer any more.
+    pub(super) over: watch::Receiver<bool>,
 }
 
 /// Brings the request to its answer.
 pub(super) async fn convey(errand: Errand) -> Answer {
-    let (call, params) = match (errand.reverse, errand.call) {
-        (Reverse::ListRoots, _) => (None, errand.params.clone()),
-        (_, None) => {
-            let why = "no call of one client is running at this server, so there is nobody to ask";
-            return Answer::Refused(NOT_ASSOCIATED, why.to_owned());
-        }
-        (_, Some(call)) => {
-            let ask = JudgeAsk {
-                session: errand.session,
-                call,
-                client: errand.face.client.clone(),
-                upstream: errand.upstream.clone(),
-                reverse: errand.reverse,
-                modes: errand.modes,
-                params: errand.params.clone(),
-                asker: errand.face.asker.clone(),
-                patience: errand.patience,
-            };
-            match errand.gate.ask.send(ask).await {
-                Ok(AskJudgement::Pass { params }) => (Some(call), params),
-                Ok(AskJudgement::Refuse { code, why }) => return Answer::Refused(code, why),
-                // FAIL CLOSED: a gate that does not answer has not let anything through.
-                Err(_) => return unjudged(),
-            }
-        }
+    let ask = JudgeAsk {
+        session: errand.session,
+        call: errand.call,
+        client: errand.face.client.clone(),
+        upstream: errand.upstream.clone(),
+        reverse: errand.reverse,
+        modes: errand.modes,
+        params: errand.params.clone(),
+        asker: errand.face.asker.clone(),
+        patience: errand.patience,
+        over: errand.over.clone(),
     };
-    if errand.over.get() {
+    let params = match errand.gate.ask.send(ask).await {
+        Ok(AskJudgement::Pass { params }) => params,
+        Ok(AskJudgement::Refuse { code, why }) => return Answer::Refused(code, why),
+        // FAIL CLOSED: a gate that does not answer has not let anything through.
+        Err(_) => return unjudged(),
+    };
+    if *errand.over.borrow() {
         return Answer::Refused(NOT_ASSOCIATED, "the call has ended".to_owned());
     }
     let relay = Relay {
@@ -167,16 +156,16 @@ pub(super) async fn convey(errand: Errand) -> Answer {
         wait: if errand.reverse == Reverse::ListRoots { PROGRAM_LIMIT } else { HUMAN_LIMIT },
     };
     let answer = errand.face.relay.send(relay).await.unwrap_or(RelayedAnswer::Gone);
-    let Some(call) = call else { return plain(answer) };
     let judge = JudgeAnswer {
         session: errand.session,
-        call,
+        call: errand.call,
         client: errand.face.client.clone(),
         upstream: errand.upstream.clone(),
         reverse: errand.reverse,
         answer: answer.clone(),
         asker: errand.face.asker.clone(),
         patience: errand.patience,
+        over: errand.over.clone(),
     };
     match errand.gate.answer.send(judge).await {
         Ok(AnswerJudgement::Pass) => plain(answer),

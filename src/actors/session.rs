@@ -27,12 +27,14 @@ use crate::mcp::{
     Advertised, Catalog, Forward, Frame, Lines, Offer, Reply, Said, Session, SessionCommand as Command,
     SessionEvent as Event, SessionTimer as Timer,
 };
-use crate::provenance::Source;
+use crate::provenance::{Source, escaped};
 use crate::transport::{Reader, Writer};
 
 mod relays;
+mod waiting;
 
 use relays::Relaying;
+use waiting::Waiting;
 
 /// What a session is told once.
 pub struct Setting {
@@ -61,10 +63,14 @@ pub(super) struct Finished {
     pub(super) reply: Reply,
 }
 
-/// A notice is recorded; `None` where it could not be.
+/// A notice of an upstream is recorded, or could not be: then there is no event.
 #[derive(Message)]
 #[rtype(result = "()")]
-struct Noted(Option<Event>);
+struct Noted {
+    upstream: Arc<str>,
+    bytes: usize,
+    event: Option<Event>,
+}
 
 #[derive(Message)]
 #[rtype(result = "()")]
@@ -74,6 +80,11 @@ struct Fired(Timer, u64);
 #[derive(Message)]
 #[rtype(result = "()")]
 struct Expired(u64);
+
+/// Nobody waits for the answer to this question any more.
+#[derive(Message)]
+#[rtype(result = "()")]
+struct GivenUp(u64);
 
 /// Write out what is queued, and answer when that is done or cannot be done.
 #[derive(Debug, Message)]
@@ -106,6 +117,7 @@ pub struct SessionActor {
     calls: BTreeMap<u64, Open>,
     questions: BTreeMap<u64, Question>,
     relaying: BTreeMap<u64, Relaying>,
+    waiting: Waiting,
     /// Notices of upstreams that came, and those that were recorded.
     notices: u64,
     noted: u64,
@@ -123,6 +135,8 @@ const DRAIN: Duration = Duration::from_millis(400);
 /// How long the last lines may take to be written.
 const LAST_WRITE: Duration = Duration::from_millis(300);
 const MAILBOX: usize = 4096;
+/// Characters of the name of a refused request that are recorded.
+const NAMED: usize = 200;
 /// Bytes that wait for the client when reports of progress are no longer added.
 const UNREAD: usize = 1 << 20;
 
@@ -139,6 +153,7 @@ impl SessionActor {
             calls: BTreeMap::new(),
             questions: BTreeMap::new(),
             relaying: BTreeMap::new(),
+            waiting: Waiting::default(),
             notices: 0,
             noted: 0,
             finished: VecDeque::new(),
@@ -176,11 +191,12 @@ impl SessionActor {
             }
             Command::Answered(question, said) => self.answered(question, said),
             Command::Relayed(id, body) => self.relayed(id, body),
-            Command::RelayedProgress(id, params, token) => self.relayed_progress(id, params, token),
+            Command::RelayedProgress(id, params) => self.relayed_progress(id, params),
             Command::Meet(capabilities) => self.meet(&capabilities, ctx),
             Command::RootsChanged => self.roots_changed(),
             Command::Refused(name, why) => {
                 let client = self.session.client().clone();
+                let name = escaped(&name, NAMED);
                 tell(&self.gate.refusal, RecordRefusal { session: self.id, client, name, why });
             }
             Command::Timer(timer, after) => self.set_timer(timer, after, ctx),
@@ -265,13 +281,17 @@ impl SessionActor {
 
     /// Records what an upstream sent, then shows it.
     fn note(&mut self, notice: RecordNotice, event: Event, ctx: &Context<Self>) {
+        let (upstream, bytes) = (notice.upstream.clone(), notice.message.len());
+        if !self.waiting.admit(&upstream, bytes) {
+            return;
+        }
         self.notices += 1;
         let (gate, me) = (self.gate.clone(), ctx.address());
         // ORDER: recorded before seen; what cannot be recorded is not shown. It is shown through the
         // mailbox, since what an actor writes from a future of its own may lie unwritten until its next turn.
         actix::spawn(async move {
-            let recorded = gate.notice.send(notice).await.is_ok();
-            let _ = me.send(Noted(recorded.then_some(event))).await;
+            let recorded = matches!(gate.notice.send(notice).await, Ok(Ok(())));
+            let _ = me.send(Noted { upstream, bytes, event: recorded.then_some(event) }).await;
         });
     }
 
@@ -347,7 +367,9 @@ impl Handler<Finished> for SessionActor {
 impl Handler<Noted> for SessionActor {
     type Result = ();
 
-    fn handle(&mut self, Noted(event): Noted, ctx: &mut Self::Context) {
+    fn handle(&mut self, noted: Noted, ctx: &mut Self::Context) {
+        let Noted { upstream, bytes, event } = noted;
+        self.waiting.leave(&upstream, bytes);
         self.noted += 1;
         if let Some(event) = event {
             self.event(event, ctx);
@@ -426,12 +448,29 @@ impl Handler<Elicit> for SessionActor {
             Event::Ask { question, call: message.call.0, message: message.message, schema: message.schema };
         self.event(ask, ctx);
         let me = ctx.address();
+        let mut over = message.over;
         Box::pin(async move {
-            if let Ok(answer) = tokio::time::timeout(message.wait, answer).await {
-                return answer.unwrap_or(Answer::Gone);
+            let given_up = async {
+                // Who cannot say that they gave up is still there.
+                let is_over = match &mut over {
+                    Some(over) => over.wait_for(|over| *over).await.is_ok(),
+                    None => false,
+                };
+                if !is_over {
+                    std::future::pending::<()>().await;
+                }
+            };
+            tokio::select! {
+                answer = answer => answer.unwrap_or(Answer::Gone),
+                () = tokio::time::sleep(message.wait) => {
+                    let _ = me.send(Expired(question)).await;
+                    Answer::TimedOut
+                }
+                () = given_up => {
+                    let _ = me.send(GivenUp(question)).await;
+                    Answer::Gone
+                }
             }
-            let _ = me.send(Expired(question)).await;
-            Answer::TimedOut
         })
     }
 }
@@ -444,6 +483,16 @@ impl Handler<Expired> for SessionActor {
         open.reply = None;
         if open.late.is_none() {
             self.questions.remove(&question);
+            self.event(Event::Withdraw(question), ctx);
+        }
+    }
+}
+
+impl Handler<GivenUp> for SessionActor {
+    type Result = ();
+
+    fn handle(&mut self, GivenUp(question): GivenUp, ctx: &mut Self::Context) {
+        if self.questions.remove(&question).is_some() {
             self.event(Event::Withdraw(question), ctx);
         }
     }

@@ -86,6 +86,8 @@ struct Waiter {
     deadline: Option<JoinHandle<()>>,
     key: (SessionId, CallNumber),
     progress: Option<Recipient<Progress>>,
+    /// Requests that the upstream made of the client while it ran.
+    asked: u32,
 }
 
 /// The actor.
@@ -428,7 +430,7 @@ impl Handler<Call> for UpstreamActor {
                 let _ = me.send(Overdue(id, limit)).await;
             })
         });
-        self.waiters.insert(id, Waiter { reply, deadline, key, progress: message.progress });
+        self.waiters.insert(id, Waiter { reply, deadline, key, progress: message.progress, asked: 0 });
         self.keys.insert(key, id);
         self.event(Event::Call(id, message.forward), ctx);
         answer

@@ -16,7 +16,7 @@ use tracing::warn;
 use crate::actors::upstream::{Stop, UpstreamActor, UpstreamChanged, Watch};
 use crate::actors::{
     Admission, AdmitAgain, AnswerJudgement, AskJudgement, Gate, JudgeAnswer, JudgeAsk, JudgeCall, Judgement,
-    Meet, RecordListing, RecordNotice, RecordOutput, RecordRefusal,
+    Meet, NotRecorded, RecordListing, RecordNotice, RecordOutput, RecordRefusal,
 };
 use crate::config::{Config, log_folder};
 use crate::mcp::{Listing, Standing, Tool};
@@ -131,7 +131,7 @@ impl Handler<RecordListing> for Surveyor {
         let entry = self.seen.entry(msg.upstream.to_string()).or_default();
         entry.listed = msg.tools;
         entry.instructions = msg.instructions;
-        MessageResult(Admission::default())
+        MessageResult(Ok(Admission::default()))
     }
 }
 
@@ -174,9 +174,11 @@ impl Handler<JudgeCall> for Surveyor {
 }
 
 impl Handler<RecordOutput> for Surveyor {
-    type Result = ();
+    type Result = Result<(), NotRecorded>;
 
-    fn handle(&mut self, _: RecordOutput, _: &mut Self::Context) {}
+    fn handle(&mut self, _: RecordOutput, _: &mut Self::Context) -> Self::Result {
+        Err(NotRecorded)
+    }
 }
 
 impl Handler<RecordRefusal> for Surveyor {
@@ -186,9 +188,12 @@ impl Handler<RecordRefusal> for Surveyor {
 }
 
 impl Handler<RecordNotice> for Surveyor {
-    type Result = ();
+    type Result = Result<(), NotRecorded>;
 
-    fn handle(&mut self, _: RecordNotice, _: &mut Self::Context) {}
+    fn handle(&mut self, _: RecordNotice, _: &mut Self::Context) -> Self::Result {
+        // A survey shows what it reads to a person, escaped, and to no client.
+        Ok(())
+    }
 }
 
 // FAIL CLOSED: no client stands behind a survey, so nothing is asked of one.

@@ -248,7 +248,9 @@ impl Catalog {
         match self.table.get(exported) {
             Some(Slot::Shown(tool)) => Resolved::Tool(tool.clone()),
             Some(Slot::Withheld(tool)) => Resolved::Withheld(tool.clone()),
-            Some(Slot::Clash(a, b)) => Resolved::Refused(clash(a, b)),
+            Some(Slot::Clash(a, b)) => {
+                Resolved::Refused(two_claim("tools", &a.exported, (&a.upstream, &b.upstream)))
+            }
             None => self.absent(exported, List::Tools),
         }
     }
@@ -314,6 +316,17 @@ impl Catalog {
     }
 }
 
+/// Why nothing is offered under a name that two claim, for the model: in the names that the user and we gave.
+pub(crate) fn two_claim(what: &str, exported: &str, upstreams: (&str, &str)) -> String {
+    let (exported, a, b) = (escape(exported, 64), escape(upstreams.0, 64), escape(upstreams.1, 64));
+    let whose = if a == b { format!("two {what} of `{a}`") } else { format!("{what} of `{a}` and `{b}`") };
+    format!(
+        "the exported name `{exported}` is claimed by {whose}; neither is offered until the user gives one of \
+         the servers another `prefix`"
+    )
+}
+
+/// The same for the operator, with the names that the upstreams gave.
 fn clash(a: &Tool, b: &Tool) -> String {
     format!(
         "the exported name `{}` is claimed by tool `{}` of `{}` and by tool `{}` of `{}`; neither is offered until \
@@ -374,7 +387,8 @@ mod tests {
                 notes = catalog.set(name, ready(&[tool(name, &format!("t{name}"), "same")], &[]));
             }
             assert!(notes[0].contains("`ta` of `a`") && notes[0].contains("`tb` of `b`"), "{notes:?}");
-            assert!(matches!(catalog.resolve("same"), Resolved::Refused(why) if why.contains("claimed by")));
+            let Resolved::Refused(why) = catalog.resolve("same") else { panic!("it is offered") };
+            assert!(why.contains("claimed by tools of `a` and `b`") && !why.contains("`ta`"), "{why}");
             assert_eq!(&catalog.pages(List::Tools).first()[..], b"{\"tools\":[]}");
         }
     }

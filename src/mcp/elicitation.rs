@@ -7,7 +7,7 @@
 use bytes::Bytes;
 use serde_json::Value;
 
-use crate::policy::{Entry, FormField, attributed};
+use crate::policy::{Entry, Form, FormField, attributed};
 use crate::provenance::{escaped, is_hidden};
 
 use super::offered::Modes;
@@ -34,8 +34,8 @@ pub struct Elicitation {
 /// How a human is asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Way {
-    /// By a form with these fields.
-    Form(Vec<FormField>),
+    /// By this form.
+    Form(Form),
     /// By going to this url.
     Page(String),
 }
@@ -79,8 +79,26 @@ impl Elicitation {
     }
 }
 
-/// The fields of a form, with what has to be replaced in the params for it to be fit to be shown.
-fn form(params: &Bytes, edits: &mut Vec<(Span, String)>) -> Result<Vec<FormField>, String> {
+/// Members of a form that say nothing to a human beside its fields.
+const SILENT: [&str; 4] = ["$schema", "type", "properties", "required"];
+/// Members by which a schema takes in fields that do not stand among its properties.
+const ELSEWHERE: [&str; 12] = [
+    "$ref",
+    "$dynamicRef",
+    "allOf",
+    "anyOf",
+    "oneOf",
+    "not",
+    "if",
+    "then",
+    "else",
+    "patternProperties",
+    "dependencies",
+    "dependentSchemas",
+];
+
+/// The form, with what has to be replaced in the params for it to be fit to be shown.
+fn form(params: &Bytes, edits: &mut Vec<(Span, String)>) -> Result<Form, String> {
     let unreadable = || "`requestedSchema` cannot be read".to_owned();
     let span = scan::member(params, "requestedSchema").ok_or_else(unreadable)?;
     let mut schema: Value = serde_json::from_slice(scan::slice(params, &span)).map_err(|_| unreadable())?;
@@ -89,31 +107,63 @@ fn form(params: &Bytes, edits: &mut Vec<(Span, String)>) -> Result<Vec<FormField
     if schema != before {
         edits.push((span, schema.to_string()));
     }
-    let properties = match before.get("properties") {
-        Some(Value::Object(properties)) => properties,
-        None => return Ok(Vec::new()),
+    let Value::Object(members) = &before else { return Err(unreadable()) };
+    if ELSEWHERE.iter().any(|key| members.contains_key(*key)) {
+        return Err("a form whose fields stand elsewhere than among its properties is not shown".to_owned());
+    }
+    let mut texts = Vec::new();
+    let spoken = members.iter().filter(|(key, _)| !SILENT.contains(&key.as_str()));
+    spoken.for_each(|(_, member)| gather(member, &mut texts));
+    let fields = match members.get("properties") {
+        Some(Value::Object(properties)) if properties.len() > FIELDS => {
+            return Err(format!("a form of more than {FIELDS} fields is not shown"));
+        }
+        Some(Value::Object(properties)) => {
+            properties.iter().map(|(name, schema)| field(name, schema)).collect()
+        }
+        None => Vec::new(),
         Some(_) => return Err(unreadable()),
     };
-    if properties.len() > FIELDS {
-        return Err(format!("a form of more than {FIELDS} fields is not shown"));
-    }
-    Ok(properties.iter().map(|(name, schema)| field(name, schema)).collect())
+    Ok(Form { texts, fields })
 }
 
 fn field(name: &str, schema: &Value) -> FormField {
     let mut texts = Vec::new();
     gather(schema, &mut texts);
-    let is_chosen = schema.get("type").and_then(Value::as_str) == Some("boolean")
-        || ["enum", "oneOf", "anyOf", "items", "const"].iter().any(|key| schema.get(key).is_some());
-    FormField { name: name.to_owned(), texts, entry: if is_chosen { Entry::Chosen } else { Entry::Typed } }
+    let entry = if is_chosen(schema) { Entry::Chosen } else { Entry::Typed };
+    FormField { name: name.to_owned(), texts, entry }
 }
 
-/// Every text of a field.
+/// Whether nothing can be entered but what the schema lists: a yes or no, one of its strings, or several
+/// of them. In any other field stands text that a human typed.
+fn is_chosen(schema: &Value) -> bool {
+    match schema.get("type").and_then(Value::as_str) {
+        Some("boolean") => true,
+        Some("array") => schema.get("items").is_some_and(is_one_of_many),
+        _ => is_one_of_many(schema),
+    }
+}
+
+/// Whether a schema lists the strings that it admits.
+fn is_one_of_many(schema: &Value) -> bool {
+    let is_string = schema.get("type").is_none_or(|kind| kind == "string");
+    let lists = |key: &str, fits: fn(&Value) -> bool| {
+        let listed = schema.get(key).and_then(Value::as_array);
+        listed.is_some_and(|listed| !listed.is_empty() && listed.iter().all(fits))
+    };
+    let is_const = |choice: &Value| choice.get("const").is_some_and(Value::is_string);
+    is_string && (lists("enum", Value::is_string) || lists("oneOf", is_const) || lists("anyOf", is_const))
+}
+
+/// Every text of a part of a schema, the names of its members too: a field may hold others.
 fn gather(value: &Value, out: &mut Vec<String>) {
     match value {
         Value::String(text) => out.push(text.clone()),
         Value::Array(items) => items.iter().for_each(|item| gather(item, out)),
-        Value::Object(members) => members.values().for_each(|member| gather(member, out)),
+        Value::Object(members) => members.iter().for_each(|(key, member)| {
+            out.push(key.clone());
+            gather(member, out);
+        }),
         _ => {}
     }
 }
@@ -177,7 +227,7 @@ mod tests {
         let found = read(params, BOTH).unwrap();
         let expected = params.replace(r#""Na\u006de?""#, r#""Server `up` asks this, not Bouncer:\n> Name?""#);
         assert_eq!(std::str::from_utf8(&found.shown).unwrap(), expected);
-        let Way::Form(fields) = &found.way else { panic!("{found:?}") };
+        let Way::Form(Form { fields, .. }) = &found.way else { panic!("{found:?}") };
         let told: Vec<_> = fields.iter().map(|field| (field.name.as_str(), field.entry)).collect();
         assert_eq!(told, [("n", Entry::Typed), ("p", Entry::Chosen), ("k", Entry::Typed)]);
         assert!(fields[1].texts.contains(&"Read".to_owned()));
@@ -204,6 +254,62 @@ mod tests {
             r#""n":{"type":"string","type":"number"}"#,
         ] {
             assert!(form(bad).is_err(), "{bad}");
+        }
+    }
+
+    fn form_of(schema: &str) -> Result<Form, String> {
+        let found = read(&format!(r#"{{"message":"m","requestedSchema":{schema}}}"#), BOTH)?;
+        match found.way {
+            Way::Form(form) => Ok(form),
+            Way::Page(_) => Err("a page".to_owned()),
+        }
+    }
+
+    #[test]
+    fn only_what_can_do_nothing_but_choose_is_a_choice() {
+        fn check(field: &str, expected: Entry) {
+            let form = form_of(&format!(r#"{{"type":"object","properties":{{"f":{field}}}}}"#)).unwrap();
+            assert_eq!(form.fields[0].entry, expected, "{field}");
+        }
+        for chosen in [
+            r#"{"type":"boolean"}"#,
+            r#"{"type":"string","enum":["a","b"],"enumNames":["A","B"]}"#,
+            r#"{"type":"string","oneOf":[{"const":"a","title":"A"}]}"#,
+            r#"{"anyOf":[{"const":"a"}]}"#,
+            r#"{"type":"array","items":{"type":"string","enum":["a"]}}"#,
+            r#"{"type":"array","items":{"anyOf":[{"const":"a","title":"A"}]}}"#,
+        ] {
+            check(chosen, Entry::Chosen);
+        }
+        for typed in [
+            r#"{"type":"string","enum":[]}"#,
+            r#"{"type":"string","enum":null}"#,
+            r#"{"type":"string","enum":["a",1]}"#,
+            r#"{"type":"string","items":{"enum":["a"]}}"#,
+            r#"{"type":"string","anyOf":[]}"#,
+            r#"{"type":"string","anyOf":[{"const":"a"},{"type":"string"}]}"#,
+            r#"{"type":"string","const":"a"}"#,
+            r#"{"type":"number","enum":["a"]}"#,
+            r#"{"type":["boolean","string"]}"#,
+            r#"{"type":"array","enum":["a"]}"#,
+            r#"{"type":"array","items":{"type":"string"}}"#,
+            r#"{"type":"array","items":[{"enum":["a"]}]}"#,
+            "true",
+        ] {
+            check(typed, Entry::Typed);
+        }
+    }
+
+    #[test]
+    fn a_form_speaks_beside_its_fields_and_hides_none() {
+        let form = form_of(
+            r#"{"$schema":"s","type":"object","title":"T","description":"D","properties":{"f":{"type":"object","properties":{"inner":{}}}},"required":["f"]}"#,
+        )
+        .unwrap();
+        assert_eq!(form.texts, ["T", "D"]);
+        assert!(form.fields[0].texts.contains(&"inner".to_owned()), "{form:?}");
+        for bad in [r#"{"type":"object","allOf":[{"properties":{"p":{}}}]}"#, r##"{"$ref":"#/x"}"##, "[]"] {
+            assert!(form_of(bad).is_err(), "{bad}");
         }
     }
 

@@ -15,6 +15,7 @@ use crate::provenance::escaped as escape;
 use super::listing::List;
 use super::names;
 use super::scan;
+use super::template::{Budget, Pattern};
 
 /// One resource, template or prompt of one upstream.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,6 +28,8 @@ pub struct Entry {
     pub listed: Bytes,
     /// The entry as clients see it.
     pub shown: Bytes,
+    /// The uris that a template is asked for; none of what is no template, or costs too much to compile.
+    pub(crate) pattern: Option<Pattern>,
 }
 
 /// The entries of a whole list, each key once, and what the operator should know of them.
@@ -34,9 +37,21 @@ pub(crate) fn entries(list: List, prefix: &str, raw: &[Bytes]) -> (Vec<Arc<Entry
     let mut notes = Vec::new();
     let mut seen = BTreeSet::new();
     let mut entries = Vec::with_capacity(raw.len());
+    let mut budget = Budget::default();
     for raw in raw {
         match entry(list, prefix, raw, &mut notes) {
-            Some(entry) if seen.insert(entry.key.clone()) => entries.push(Arc::new(entry)),
+            Some(mut entry) if seen.insert(entry.key.clone()) => {
+                if list == List::Templates {
+                    entry.pattern = budget.compile(&entry.key);
+                    if entry.pattern.is_none() {
+                        let key = escape(&entry.key, 80);
+                        notes.push(format!(
+                            "the template `{key}` is only listed: it is broken, or one too many"
+                        ));
+                    }
+                }
+                entries.push(Arc::new(entry));
+            }
             Some(entry) => notes.push(format!(
                 "`{}` stands in its {} twice; the first entry counts",
                 escape(&entry.key, 80),
@@ -94,7 +109,7 @@ fn entry(list: List, prefix: &str, raw: &Bytes, notes: &mut Vec<String>) -> Opti
     }
     out.push(b'}');
     scan::flatten(&mut out);
-    Some(Entry { key, exported, listed: raw.clone(), shown: out.into() })
+    Some(Entry { key, exported, listed: raw.clone(), shown: out.into(), pattern: None })
 }
 
 /// Whether a member has the type that clients insist on.
@@ -139,6 +154,14 @@ mod tests {
             shown(List::Prompts, r#"{"name":"a b"}"#).0.unwrap().split_once("\",").unwrap().1,
             r#""title":"a b"}"#
         );
+    }
+
+    #[test]
+    fn a_template_that_cannot_be_a_way_is_still_listed() {
+        let raw = |uri: &str| Bytes::from(format!("{{\"uriTemplate\":\"{uri}\",\"name\":\"n\"}}"));
+        let (entries, notes) = entries(List::Templates, "up", &[raw("a:{b}"), raw("c:{d")]);
+        let ways: Vec<_> = entries.iter().map(|entry| entry.pattern.is_some()).collect();
+        assert_eq!((ways, notes.len()), (vec![true, false], 1), "{notes:?}");
     }
 
     #[test]

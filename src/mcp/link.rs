@@ -22,7 +22,7 @@ use super::envelope::{self, Body, Id, Incoming, Junk, Sender};
 use super::export;
 use super::framing::{Frame, Skim};
 use super::listing::List;
-use super::method::Method;
+use super::method::{Address, Method};
 use super::offered::Offered;
 use super::scan::{self, Span};
 
@@ -112,8 +112,8 @@ pub enum Event {
     Meet(Offered),
     /// The answer to the request of the upstream with this number.
     Answer(u64, Answer),
-    /// The client reports progress of that request: raw params, and where the token stands in them.
-    AskProgress(u64, Bytes, Span),
+    /// The client reports progress of that request, in these raw params.
+    AskProgress(u64, Bytes),
     /// The client's roots are others than before.
     RootsChanged,
     /// A timer has run out.
@@ -164,8 +164,9 @@ pub struct Terms {
 
 /// How long a call waits for an upstream that is on its way back.
 const QUEUE_LIMIT: Duration = Duration::from_secs(30);
-/// Subscriptions that a new process is told of.
+/// Subscriptions that a new process is told of, and the bytes of one.
 const SUBSCRIPTIONS: usize = 10_000;
+const SUBSCRIBED: usize = 2_048;
 const FIRST_BACKOFF: Duration = Duration::from_millis(100);
 const LAST_BACKOFF: Duration = Duration::from_secs(30);
 /// A process that was ready for this long was no failed start.
@@ -198,11 +199,12 @@ pub struct Link {
     lists: Lists,
     capabilities: Capabilities,
     tools: BTreeMap<Arc<str>, Arc<Tool>>,
-    /// What every new process is told again: the level of log messages, and the uris subscribed to.
+    /// What every new process is told again: the level of log messages, and the uris subscribed to that the
+    /// upstream listed. One that a client made was judged for that one request.
     level: Option<Level>,
-    subscriptions: BTreeSet<Bytes>,
+    subscriptions: BTreeSet<String>,
     /// Requests in flight that change the subscriptions.
-    subscribing: BTreeMap<u64, (Method, Bytes)>,
+    subscribing: BTreeMap<u64, (Method, String)>,
     instructions: Option<String>,
     server_info: Option<Bytes>,
     failures: u32,
@@ -254,7 +256,7 @@ impl Link {
             Event::Level(level) => self.set_level(level, out),
             Event::Meet(offered) => self.meet(offered, out),
             Event::Answer(number, answer) => self.answered(number, &answer, out),
-            Event::AskProgress(number, params, token) => self.ask_progress(number, &params, token, out),
+            Event::AskProgress(number, params) => self.ask_progress(number, &params, out),
             Event::RootsChanged => self.roots_changed(out),
             Event::Timer(timer) => self.timer(timer, out),
         }
@@ -354,8 +356,8 @@ impl Link {
         self.begin_lists(out);
         for uri in self.subscriptions.clone() {
             let id = self.mint();
-            let params = [b"{\"uri\":", &uri[..], b"}"].concat();
-            out.push(Command::Write(envelope::request(id, "resources/subscribe", &params)));
+            let params = serde_json::json!({ "uri": uri }).to_string();
+            out.push(Command::Write(envelope::request(id, "resources/subscribe", params.as_bytes())));
         }
     }
 
@@ -431,6 +433,7 @@ impl Link {
         );
         match id.filter(|_| !skim.is_request) {
             Some(id) if self.in_flight.remove(&id) => {
+                self.subscribing.remove(&id);
                 self.call_ended(id, out);
                 out.push(Command::Done(id, Outcome::Broken(what)));
             }
@@ -479,10 +482,11 @@ impl Link {
         edits.sort_by_key(|(span, _)| span.start);
         let mut params = Vec::with_capacity(call.params.len() + 64);
         scan::splice(&call.params, &edits, &mut params);
-        if matches!(call.method, Method::Subscribe(_) | Method::Unsubscribe)
-            && let Some(uri) = scan::member(&call.params, "uri")
+        if matches!(call.method, Method::Subscribe(Address::Listed) | Method::Unsubscribe)
+            && let Some(uri) = scan::member(&call.params, "uri").filter(|uri| uri.len() <= SUBSCRIBED)
+            && let Some(uri) = scan::text(scan::slice(&call.params, &uri))
         {
-            self.subscribing.insert(id, (call.method, call.params.slice(uri)));
+            self.subscribing.insert(id, (call.method, uri.into_owned()));
         }
         self.in_flight.insert(id);
         out.push(Command::Write(envelope::request(id, call.method.name(), &params)));
@@ -490,6 +494,7 @@ impl Link {
 
     fn cancel(&mut self, id: u64, reason: Option<&[u8]>, out: &mut Vec<Command>) {
         if self.in_flight.remove(&id) {
+            self.subscribing.remove(&id);
             let params = match reason {
                 Some(reason) => {
                     [b"{\"requestId\":", id.to_string().as_bytes(), b",\"reason\":", reason, b"}"].concat()

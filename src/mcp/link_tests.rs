@@ -329,6 +329,33 @@ fn the_other_lists_come_beside_the_tools_and_a_failed_one_hinders_nothing() {
 }
 
 #[test]
+fn a_capability_that_a_new_process_lacks_empties_its_lists() {
+    let mut up = Upstream::new();
+    up.event(Event::Opened);
+    up.line(r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"resources":{},"prompts":{}}}}"#);
+    up.line(&format!(r#"{{"jsonrpc":"2.0","id":2,"result":{{"tools":{ONE}}}}}"#));
+    up.line(r#"{"jsonrpc":"2.0","id":3,"result":{"resources":[{"uri":"a:1","name":"n"}]}}"#);
+    up.line(r#"{"jsonrpc":"2.0","id":5,"result":{"prompts":[{"name":"p"}]}}"#);
+    up.event(Event::Closed("gone".to_owned()));
+    up.event(Event::Opened);
+    let id = up.link.next_id;
+    let greeted = up.line(&format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"protocolVersion":"2025-11-25","capabilities":{{"tools":{{}},"resources":{{}}}}}}}}"#));
+    assert!(greeted.contains(&"Entries(Prompts, [])".to_owned()), "{greeted:?}");
+    assert!(!greeted.iter().any(|line| line.contains("Entries(Resources")), "{greeted:?}");
+    up.event(Event::Closed("gone".to_owned()));
+    up.event(Event::Opened);
+    let id = up.link.next_id;
+    let greeted = up.line(&format!(
+        r#"{{"jsonrpc":"2.0","id":{id},"result":{{"protocolVersion":"2025-11-25","capabilities":{{}}}}}}"#
+    ));
+    assert_eq!(
+        greeted[1..],
+        ["Entries(Resources, [])".to_owned(), "listed []".to_owned()],
+        "each is emptied once, the tools with their listing"
+    );
+}
+
+#[test]
 fn a_new_process_is_told_the_level_and_the_subscriptions() {
     let mut up = Upstream::new();
     assert_eq!(up.event(Event::Level(Level::Info)), [""; 0]);
@@ -348,7 +375,17 @@ fn a_new_process_is_told_the_level_and_the_subscriptions() {
     };
     subscribe(&mut up, Method::Subscribe(Address::Listed), r#""a:1""#);
     subscribe(&mut up, Method::Subscribe(Address::Listed), r#""a:2""#);
-    subscribe(&mut up, Method::Unsubscribe, r#""a:1""#);
+    subscribe(&mut up, Method::Subscribe(Address::Made), r#""a:3""#);
+    subscribe(&mut up, Method::Unsubscribe, r#""a:\u0031""#);
+    let long: &'static str = Box::leak(format!("\"a:{}\"", "x".repeat(SUBSCRIBED)).into_boxed_str());
+    subscribe(&mut up, Method::Subscribe(Address::Listed), long);
+    let method = Method::Subscribe(Address::Listed);
+    let tool = Arc::new(Tool::standing_for(method, "up".into()));
+    let params = Bytes::from_static(br#"{"uri":"a:4"}"#);
+    let id = up.link.mint();
+    up.event(Event::Call(id, Forward { method, tool, params, edits: Vec::new(), token: None }));
+    up.event(Event::Cancel(id, None));
+    assert!(up.link.subscribing.is_empty(), "what was given up leaves nothing behind");
     up.event(Event::Closed("gone".to_owned()));
     up.event(Event::Opened);
     let id = up.link.next_id;
@@ -394,11 +431,11 @@ fn a_request_goes_out_and_its_answer_back_under_the_upstreams_id() {
     let asked = up.line(ASK);
     assert!(asked[0].contains("reverse: Elicit") && asked[0].contains("calls: {3}"), "{asked:?}");
     let number = request(&asked);
-    let params = Bytes::from_static(br#"{"progress":1,"progressToken":4}"#);
+    let params = br#"{"message":"a secret","progress":1,"progressToken":4,"total":1e400,"_meta":{"x":"y"}}"#;
     assert_eq!(
-        up.event(Event::AskProgress(number, params, 30..31)),
+        up.event(Event::AskProgress(number, Bytes::from_static(params))),
         [
-            r#"> {"jsonrpc":"2.0","method":"notifications/progress","params":{"progress":1,"progressToken":"p"}}"#
+            r#"> {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"p","progress":1,"total":1e400}}"#
         ]
     );
     let answer = Answer::Result(Bytes::from_static(br#"{"action":"accept","n":1.0}"#));

@@ -18,6 +18,7 @@ mod routes;
 mod sampling;
 mod scan;
 mod session;
+mod template;
 
 pub use capability::{Capabilities, Capability, Level};
 pub use catalog::{Catalog, Listing, Resolved, Shows, Standing, Tool};

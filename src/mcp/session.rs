@@ -128,13 +128,13 @@ pub enum Command {
     Answered(u64, Said),
     /// What an upstream asked has its answer.
     Relayed(u64, Body),
-    /// The client reports progress of what an upstream asked: raw params, and where the token stands in them.
-    RelayedProgress(u64, Bytes, Span),
+    /// The client reports progress of what an upstream asked, in these raw params.
+    RelayedProgress(u64, Bytes),
     /// The client is known: its raw capabilities.
     Meet(Bytes),
     /// The client's roots are others than before.
     RootsChanged,
-    /// A request was refused before it could be judged: the name it asked for, and why.
+    /// A request was refused before it could be judged: the name or uri it asked for, and why.
     Refused(String, String),
     /// Send [`Event::Timer`] after this time.
     Timer(Timer, Duration),
@@ -418,7 +418,8 @@ impl Session {
     }
 
     fn ask(&mut self, question: u64, number: u64, message: &str, schema: &Value, out: &mut Vec<Command>) {
-        if !self.greeting.can_ask || !self.calls.contains_key(&number) {
+        // Between calls (0) a client may still be asked about what it gives a server of itself.
+        if !self.greeting.can_ask || (number != 0 && !self.calls.contains_key(&number)) {
             out.push(Command::Answered(question, Said::Gone));
             return;
         }

@@ -207,11 +207,12 @@ fn what_may_not_run_is_refused_and_recorded() {
         r#"{"jsonrpc":"2.0","id":12,"method":"resources/read","params":{"uri":"a:\u0031"}}"#,
         &[
             r#"-32002,"message":"no server lists this resource, or a template for it","data":{"uri":"a:\u0031"}}"#,
+            "refused `a:1` no server has this resource",
         ],
     );
     check(
         r#"{"jsonrpc":"2.0","id":13,"method":"prompts/get","params":{"name":"a__p"}}"#,
-        &["unknown prompt"],
+        &["unknown prompt", "refused `a__p` unknown prompt"],
     );
     check(r#"{"jsonrpc":"2.0","id":14,"method":"logging/setLevel","params":{"level":"loud"}}"#, &["-32602"]);
     check(r#"{"jsonrpc":"2.0","id":11,"method":"tools/list","params":{"cursor":"x"}}"#, &["-32602"]);
@@ -454,7 +455,7 @@ fn what_an_upstream_asks_is_answered_once_and_told_apart_from_our_questions() {
     );
     assert_eq!(
         client.line(r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":0.5}}"#),
-        [r#"RelayedProgress(1, b"{\"progressToken\":1,\"progress\":0.5}", 17..18)"#]
+        [r#"RelayedProgress(1, b"{\"progressToken\":1,\"progress\":0.5}")"#]
     );
     let answer =
         r#"{"jsonrpc":"2.0","id":1,"result":{"action":"accept","content":{"decision":"allow_once"}}}"#;

@@ -81,7 +81,9 @@ pub use request::is_outward;
 pub use review::{Note, NoteKind, review};
 pub use rule::{Allowance, Extent, OwnData, Rule, RuleSet, SinkNames, Specificity, ToolKey};
 pub use rules::{MOST_POLICIES, Ruled, Rules, TooMany};
-pub use solicit::{Entry, FormField, asks_for_secrets, attributed, imitates, page_question, secret_question};
+pub use solicit::{
+    Entry, Form, FormField, asks_for_secrets, attributed, imitates, page_question, secret_question,
+};
 pub use spent::SpentSum;
 pub use tool::{ArgRule, Audience, Bound, Budget, OwnPlace, ToolPolicy};
 pub use trial::{Disk, Trial, Tried};

@@ -86,8 +86,8 @@ impl Rules {
     }
 
     /// The rule of a request that is no tool call, as [`Policy::request_policy`].
-    pub fn request_policy(&self, upstream: &UpstreamIdentity, method: &str, effect: Effect) -> ToolPolicy {
-        self.tightest(|policy| policy.request_policy(upstream, method, effect)).policy
+    pub fn request_policy(&self, upstream: &UpstreamIdentity, method: &str, effect: Effect) -> Ruled {
+        self.tightest(|policy| policy.request_policy(upstream, method, effect))
     }
 
     fn tightest(&self, rule: impl Fn(&Policy) -> ToolPolicy) -> Ruled {

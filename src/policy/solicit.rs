@@ -17,6 +17,15 @@ const LINES: usize = 60;
 /// Fields that a question names.
 const NAMED: usize = 8;
 
+/// A form as the human would see it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Form {
+    /// What it says beside its fields, its title and description: hostile text.
+    pub texts: Vec<String>,
+    /// Its fields.
+    pub fields: Vec<FormField>,
+}
+
 /// A field of a form as the human would see it: hostile text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FormField {
@@ -54,10 +63,11 @@ static SECRETS: LazyLock<Secrets> = LazyLock::new(|| {
 });
 
 /// The fields that ask for a secret, each with the word that says so. `message` is what stands above the
-/// form; it counts for every field that can be typed into.
-pub fn asks_for_secrets<'f>(message: &str, fields: &'f [FormField]) -> Vec<(&'f FormField, String)> {
-    let above = secret_word(message);
-    fields
+/// form; it counts for every field that can be typed into, and so does what the form says of itself.
+pub fn asks_for_secrets<'f>(message: &str, form: &'f Form) -> Vec<(&'f FormField, String)> {
+    let texts = std::iter::once(message).chain(form.texts.iter().map(String::as_str));
+    let above = texts.map(secret_word).find_map(|word| word);
+    form.fields
         .iter()
         .filter(|field| field.entry == Entry::Typed)
         .filter_map(|field| {
@@ -98,10 +108,10 @@ fn words(text: &str) -> Vec<String> {
 
 /// Whether a form could be taken for one of Bouncer's own questions: it speaks of Bouncer, or offers what
 /// those offer.
-pub fn imitates(fields: &[FormField]) -> bool {
+pub fn imitates(form: &Form) -> bool {
     let plain = |text: &str| -> String { folded(text).chars().filter(|c| c.is_alphanumeric()).collect() };
-    let texts = fields.iter().flat_map(|field| std::iter::once(&field.name).chain(&field.texts));
-    texts.map(|text| plain(text)).any(|text| {
+    let texts = form.fields.iter().flat_map(|field| std::iter::once(&field.name).chain(&field.texts));
+    texts.chain(&form.texts).map(|text| plain(text)).any(|text| {
         ["bouncer", "allowonce", "allowsession", "allowforthissession"].iter().any(|own| text.contains(own))
     })
 }
@@ -175,16 +185,19 @@ pub fn page_question(upstream: &str, url: &str) -> Option<Question> {
 mod tests {
     use super::*;
 
-    fn field(name: &str, texts: &[&str]) -> FormField {
+    fn form(name: &str, texts: &[&str]) -> Form {
         let texts = texts.iter().map(|text| (*text).to_owned()).collect();
-        FormField { name: name.to_owned(), texts, entry: Entry::Typed }
+        Form {
+            texts: Vec::new(),
+            fields: vec![FormField { name: name.to_owned(), texts, entry: Entry::Typed }],
+        }
     }
 
     #[test]
     fn a_secret_is_recognised_by_whole_words() {
         fn check(name: &str, texts: &[&str], expected: bool) {
-            let fields = [field(name, texts)];
-            let found = asks_for_secrets("", &fields);
+            let form = form(name, texts);
+            let found = asks_for_secrets("", &form);
             assert_eq!(!found.is_empty(), expected, "{name} {texts:?}: {found:?}");
         }
         for name in [
@@ -227,18 +240,22 @@ mod tests {
 
     #[test]
     fn what_stands_above_counts_for_what_can_be_typed() {
-        let mut fields = [field("answer", &[])];
-        assert_eq!(asks_for_secrets("Enter the password", &fields).len(), 1);
-        fields[0].entry = Entry::Chosen;
-        assert_eq!(asks_for_secrets("Shall the password be changed?", &fields), []);
+        let mut form = form("answer", &[]);
+        assert_eq!(asks_for_secrets("Enter the password", &form).len(), 1);
+        assert_eq!(asks_for_secrets("", &form), []);
+        form.texts = vec!["Sign in".to_owned(), "Your password".to_owned()];
+        assert_eq!(asks_for_secrets("", &form).len(), 1);
+        form.fields[0].entry = Entry::Chosen;
+        assert_eq!(asks_for_secrets("Shall the password be changed?", &form), []);
     }
 
     #[test]
     fn a_form_that_looks_like_ours_is_known() {
-        assert!(imitates(&[field("decision", &["Allow once"])]));
-        assert!(imitates(&[field("x", &["B\u{200b}ouncer needs your answer"])]));
-        assert!(imitates(&[field("allow_session", &[])]));
-        assert!(!imitates(&[field("decision", &["Which branch?", "main"])]));
+        assert!(imitates(&form("decision", &["Allow once"])));
+        assert!(imitates(&form("x", &["B\u{200b}ouncer needs your answer"])));
+        assert!(imitates(&form("allow_session", &[])));
+        assert!(imitates(&Form { texts: vec!["Bouncer".to_owned()], ..form("x", &[]) }));
+        assert!(!imitates(&form("decision", &["Which branch?", "main"])));
     }
 
     #[test]

@@ -69,6 +69,40 @@ fn what_tightens_counts_at_once_and_what_loosens_waits() {
 }
 
 #[test]
+fn a_budget_that_shrinks_while_a_person_is_asked_counts_for_that_call() {
+    let send = json!({"tools": [{"name": "send_email", "description": "Sends an email.",
+        "inputSchema": {"type": "object", "properties": {"to": {"type": "string"}}}}]});
+    let options = Options { policy: Some("send_email: {max_calls: 5}\n".to_owned()), ..Options::default() };
+    let Some(mut stage) = Stage::with(&[("mail", send)], options) else { return };
+    let mut client = stage.client_with(&json!({"elicitation": {}}));
+    client.tools(&["mail__send_email"]);
+    for (to, policy) in [("ana@new.example", None), ("eva@new.example", Some("send_email: {max_calls: 1}\n"))]
+    {
+        let id = client.ask("tools/call", &json!({"name": "mail__send_email", "arguments": {"to": to}}));
+        let question = client.question();
+        if let Some(policy) = policy {
+            stage.rule(policy);
+            client.hang_up();
+            client.says_times(READ, 1);
+        }
+        client.decide(&question, "allow_once");
+        assert_eq!(client.answer(&id).blocked(), policy.is_some(), "{to}");
+    }
+    assert_eq!(stage.upstreams[0].count("tools/call"), 1);
+}
+
+#[test]
+fn a_request_whose_rule_loosens_waits_too_and_is_named() {
+    let Some(stage) = stage("resources/read: {max_calls: 2}\n", &[]) else { return };
+    let mut client = stage.client();
+    client.tools(&["a__u"]);
+    stage.rule("resources/read: {max_calls: 3}\n");
+    client.hang_up();
+    client.says(&["`a.resources/read` keeps its rule"]);
+    assert!(status(&stage).contains("waits: tool `a.resources/read`"), "{}", status(&stage));
+}
+
+#[test]
 fn a_broken_policy_at_the_start_is_not_lifted_by_a_reload() {
     let Some(stage) = stage("u: {max_cals: 1}\n", &[]) else { return };
     let mut client = stage.client();

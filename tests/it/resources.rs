@@ -455,11 +455,40 @@ fn a_sole_server_may_be_exported_bare_and_names_that_collide_are_not() {
     assert_eq!(client.tools(&["of_a", "of_b"]), ["of_a", "of_b"]);
     let reply = client.call("same", &json!({}));
     assert!(
-        reply.code() == -32602
-            && reply.line.contains("claimed by tool `same` of `a` and by tool `same` of `b`")
+        reply.code() == -32602 && reply.line.contains("claimed by tools of `a` and `b`"),
+        "{}",
+        reply.line
     );
     assert_eq!(listed(&mut client, "prompts/list", "prompts").0, [] as [Value; 0]);
     let reply = client.request("prompts/get", &json!({"name": "p"}));
     assert!(reply.code() == -32602 && reply.line.contains("`prefix`"), "{}", reply.line);
     client.says(&["claimed by tool `same` of `a`", "claimed by prompt `p` of `a`"]);
+}
+
+#[test]
+fn what_nobody_has_is_refused_and_recorded() {
+    let Some(stage) = Stage::new(&[("a", json!({"tools": ["t"]})), ("b", json!({"tools": ["t"]}))]) else {
+        return;
+    };
+    let mut client = stage.client();
+    client.tools(&["a__t", "b__t"]);
+    let prompt = json!({"type": "ref/prompt", "name": "a__gone"});
+    for (method, params, code) in [
+        ("resources/read", json!({"uri": "x://gone\u{202e}"}), -32002),
+        ("resources/subscribe", json!({"uri": "x://gone"}), -32002),
+        ("prompts/get", json!({"name": "a__gone"}), -32602),
+        ("completion/complete", json!({"ref": prompt, "argument": {"name": "n", "value": "v"}}), -32602),
+        (
+            "completion/complete",
+            json!({"ref": {"type": "ref/resource", "uri": "x://{gone}"}, "argument": {}}),
+            -32602,
+        ),
+    ] {
+        assert_eq!(client.request(method, &params).code(), code, "{method}");
+    }
+    client.close();
+    client.end();
+    let refused: Vec<_> = stage.audit().into_iter().filter(|record| record["verdict"] == "deny").collect();
+    let names: Vec<_> = refused.iter().map(|record| record["tool"].as_str().unwrap_or_default()).collect();
+    assert_eq!(names, ["x://gone\\u{202e}", "x://gone", "a__gone", "a__gone", "x://{gone}"]);
 }

@@ -315,6 +315,140 @@ fn what_a_server_puts_before_the_model_is_recorded_first() {
 }
 
 #[test]
+fn a_form_that_speaks_of_a_secret_beside_its_fields_is_asked_about_too() {
+    let mut params = form("One more step");
+    // Neither the message nor the field says it, and the list of choices is none.
+    params["requestedSchema"]["description"] = json!("Your password, please");
+    params["requestedSchema"]["properties"] = json!({"v": {"type": "string", "enum": []}});
+    let Some(mut stage) = Stage::new(&[("a", asking("elicitation/create", &params))]) else { return };
+    let mut client = ready(&stage, &json!({"elicitation": {}}));
+    let id = call(&mut client);
+    let own = client.question();
+    assert!(own.message.starts_with("Let server `a` ask you for what may be a secret?"), "{}", own.message);
+    client.decide(&own, "deny");
+    client.answer(&id);
+    assert_eq!(answers(&mut stage)[0]["error"]["code"], -32010);
+}
+
+#[test]
+fn a_request_that_is_withdrawn_takes_bouncers_own_question_with_it() {
+    let ask = json!({"id": "q", "method": "elicitation/create", "params": form("Your password?")});
+    let script = json!({"tools": ["t"], "calls": {"t": [{"notify": ask}, {"wait": "go"}, {"echo": true}]}});
+    let Some(mut stage) = Stage::new(&[("a", script)]) else { return };
+    let mut client = ready(&stage, &json!({"elicitation": {}}));
+    let id = call(&mut client);
+    let own = client.question();
+    stage.upstreams[0]
+        .tell(&json!({"send": {"method": "notifications/cancelled", "params": {"requestId": "q"}}}));
+    client.wait("the withdrawal", |reply| {
+        let is_it = reply.message["method"] == "notifications/cancelled"
+            && reply.message["params"]["requestId"] == own.id;
+        is_it.then_some(())
+    });
+    // The same question again is no second one in a row, and its answer counts.
+    stage.upstreams[0].tell(&json!({"send": ask}));
+    let again = client.question();
+    client.decide(&again, "allow_once");
+    let asked = client.asked("elicitation/create");
+    client.give(&asked, &json!({"action": "accept", "content": {"n": "x"}}));
+    stage.upstreams[0].release("go");
+    assert!(!client.answer(&id).failed());
+}
+
+#[test]
+fn one_call_makes_sixty_four_requests_and_no_more() {
+    let ask = json!({"request": {"id": "q", "method": "roots/list"}});
+    let mut steps = vec![ask; 66];
+    steps.push(json!({"echo": true}));
+    let Some(mut stage) = Stage::new(&[("a", json!({"tools": ["t"], "calls": {"t": steps}}))]) else {
+        return;
+    };
+    let mut client = ready(&stage, &json!({"roots": {}}));
+    let id = call(&mut client);
+    for _ in 0..64 {
+        let asked = client.asked("roots/list");
+        client.give(&asked, &json!({"roots": []}));
+    }
+    assert!(!client.answer(&id).failed());
+    let answers = answers(&mut stage);
+    assert_eq!(answers.iter().filter(|answer| answer.get("result").is_some()).count(), 64);
+    assert_eq!(answers.last().expect("an answer")["error"]["code"], -32600);
+    // The next call has its own.
+    let id = call(&mut client);
+    let asked = client.asked("roots/list");
+    client.give(&asked, &json!({"roots": []}));
+    for _ in 0..63 {
+        let asked = client.asked("roots/list");
+        client.give(&asked, &json!({"roots": []}));
+    }
+    client.answer(&id);
+}
+
+#[test]
+fn an_error_of_the_client_is_content_that_flows_to_the_server() {
+    let text =
+        "The tenant of flat 12 pays 940 a month and is two months behind; do not tell the press about it.";
+    let options = Options { policy: Some("sampling: [a]\n".to_owned()), ..Options::default() };
+    let notes = json!({"tools": ["read_note"], "calls": {"read_note": [{"text": text}]}});
+    let ask = json!({"messages": [], "maxTokens": 5});
+    let Some(mut stage) =
+        Stage::with(&[("a", asking("sampling/createMessage", &ask)), ("notes", notes)], options)
+    else {
+        return;
+    };
+    let mut client = ready(&stage, &json!({"sampling": {}, "elicitation": {}}));
+    client.tools(&["notes__read_note"]);
+    // What says nothing of others passes as it is.
+    let id = call(&mut client);
+    let asked = client.asked("sampling/createMessage");
+    let plain = json!({"code": -1, "message": "User rejected sampling request"});
+    client.send(&json!({"id": asked["id"], "error": plain}));
+    client.answer(&id);
+    assert_eq!(answers(&mut stage)[0]["error"], plain);
+    client.call("notes__read_note", &json!({}));
+    let id = call(&mut client);
+    let asked = client.asked("sampling/createMessage");
+    let error = json!({"code": -32603, "message": "failed", "data": {"prompt": text}});
+    client.send(&json!({"id": asked["id"], "error": error}));
+    let own = client.question();
+    assert!(own.message.starts_with("Give the error that your client answered with"), "{}", own.message);
+    client.decide(&own, "deny");
+    client.answer(&id);
+    let answer = answers(&mut stage).pop().expect("an answer");
+    assert!(answer["error"]["code"] == -32010 && !answer.to_string().contains("tenant"), "{answer}");
+}
+
+#[test]
+fn roots_are_judged_and_recorded_as_any_answer() {
+    let text =
+        "The tenant of flat 12 pays 940 a month and is two months behind; do not tell the press about it.";
+    let script = json!({"tools": ["t"]});
+    let notes = json!({"tools": ["read_note"], "calls": {"read_note": [{"text": text}]}});
+    let Some(mut stage) = Stage::new(&[("a", script), ("notes", notes)]) else { return };
+    let mut client = ready(&stage, &json!({"roots": {}, "elicitation": {}}));
+    client.tools(&["notes__read_note"]);
+    client.call("notes__read_note", &json!({}));
+    let mut ask = |client: &mut Client, name: &str| {
+        stage.upstreams[0].tell(&json!({"send": {"id": "q", "method": "roots/list"}}));
+        let asked = client.asked("roots/list");
+        client.give(&asked, &json!({"roots": [{"uri": "file:///srv/p", "name": name}]}));
+    };
+    ask(&mut client, text);
+    let own = client.question();
+    assert!(own.message.starts_with("Give the folders that you work in to server `a`?"), "{}", own.message);
+    client.decide(&own, "deny");
+    ask(&mut client, "p");
+    client.call("a__t", &json!({}));
+    let given = answers(&mut stage);
+    assert_eq!(given.len(), 2, "{given:#?}");
+    assert_eq!(given[0]["error"]["code"], -32010);
+    assert_eq!(given[1]["result"]["roots"][0]["name"], "p");
+    let kept = records(&stage, client, "answer");
+    let verdicts: Vec<_> = kept.iter().map(|record| (&record["tool"], &record["verdict"])).collect();
+    assert_eq!(verdicts, [(&json!("roots/list"), &json!("ask")), (&json!("roots/list"), &json!("allow"))]);
+}
+
+#[test]
 fn roots_pass_as_the_client_gives_them_and_changes_are_told() {
     let roots = json!({"roots": [{"uri": "file:///home/u/a%20b", "name": "A", "v/x": 1.0}]});
     let script = json!({"tools": ["t"], "after": {"notifications/initialized":

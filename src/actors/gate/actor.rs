@@ -15,7 +15,7 @@ use crate::actors::budget::Reserve;
 use crate::actors::last_run::LastRun;
 use crate::actors::messages::{
     Admission, AdmitAgain, AnswerJudgement, AskJudgement, CallOutcome, JudgeAnswer, JudgeAsk, JudgeCall,
-    Judgement, RecordListing, RecordNotice, RecordOutput, RecordRefusal, SessionId, Ticket,
+    Judgement, NotRecorded, RecordListing, RecordNotice, RecordOutput, RecordRefusal, SessionId, Ticket,
 };
 use crate::actors::pins::{Compared, Pins, drift_notice, state_key};
 use crate::actors::soon::Soon;
@@ -221,10 +221,11 @@ impl Handler<JudgeCall> for GateActor {
 }
 
 impl Handler<RecordOutput> for GateActor {
-    type Result = Soon<Self, ()>;
+    type Result = Soon<Self, Result<(), NotRecorded>>;
 
     /// ORDER: recorded before seen. A note in the mailbox of the index is recorded, since every later
-    /// question stands behind it; it is waited for only where there is too much to index.
+    /// question stands behind it; it is waited for only where there is too much to index. What the log or the
+    /// index takes no more is withheld.
     fn handle(&mut self, msg: RecordOutput, _: &mut Self::Context) -> Self::Result {
         let core = &self.core;
         let forwarded = core.tickets.borrow_mut().remove(&msg.ticket.0);
@@ -233,35 +234,36 @@ impl Handler<RecordOutput> for GateActor {
             Err(SendError::Full(ended)) => Some(ended),
             Err(SendError::Closed(_)) => {
                 tracing::error!("{OUTCOME_LOST}");
-                None
+                return Soon::Now(Err(NotRecorded));
             }
         };
-        let shown = shown(msg, forwarded).and_then(|shown| {
-            if core.shared.backlog.is_full() {
-                return Some(shown);
-            }
-            match core.shared.shown.try_send(shown) {
+        let shown = match shown(msg, forwarded) {
+            Some(shown) if core.shared.backlog.is_full() => Some(shown),
+            Some(shown) => match core.shared.shown.try_send(shown) {
                 Ok(()) => None,
                 Err(SendError::Full(shown)) => Some(shown),
                 Err(SendError::Closed(_)) => {
                     tracing::error!("{INDEX_GONE}");
-                    None
+                    return Soon::Now(Err(NotRecorded));
                 }
-            }
-        });
+            },
+            None => None,
+        };
         if ended.is_none() && shown.is_none() {
-            return Soon::Now(());
+            return Soon::Now(Ok(()));
         }
         let core = Rc::clone(core);
         let wait = async move {
             if let Some(shown) = shown {
-                core.note(shown).await;
+                core.note(shown).await?;
             }
             if let Some(ended) = ended
                 && !matches!(core.shared.outcome.send(ended).await, Ok(Ok(())))
             {
                 tracing::error!("{OUTCOME_LOST}");
+                return Err(NotRecorded);
             }
+            Ok(())
         };
         Soon::Later(Box::pin(wait.into_actor(self)))
     }
@@ -275,10 +277,11 @@ const INDEX_GONE: &str = "the provenance index is gone: calls that need it are r
 
 impl Core {
     /// Notes what an upstream shows, and waits until there is room for it.
-    async fn note(&self, shown: NoteShown) {
-        if self.shared.shown.send(shown).await.is_err() {
+    async fn note(&self, shown: NoteShown) -> Result<(), NotRecorded> {
+        self.shared.shown.send(shown).await.map_err(|_| {
             tracing::error!("{INDEX_GONE}");
-        }
+            NotRecorded
+        })
     }
 
     /// The audit log's line of how a call ended.
@@ -431,7 +434,7 @@ impl Handler<JudgeAnswer> for GateActor {
 }
 
 impl Handler<RecordNotice> for GateActor {
-    type Result = ResponseFuture<()>;
+    type Result = ResponseFuture<Result<(), NotRecorded>>;
 
     fn handle(&mut self, msg: RecordNotice, _: &mut Self::Context) -> Self::Result {
         let core = Rc::clone(&self.core);
@@ -447,13 +450,13 @@ impl Handler<RecordNotice> for GateActor {
                 making: Arc::default(),
                 granted: Vouched::No,
             };
-            core.note(shown).await;
+            core.note(shown).await
         })
     }
 }
 
 impl Handler<RecordListing> for GateActor {
-    type Result = ResponseFuture<Admission>;
+    type Result = ResponseFuture<Result<Admission, NotRecorded>>;
 
     fn handle(&mut self, msg: RecordListing, _: &mut Self::Context) -> Self::Result {
         let core = Rc::clone(&self.core);
@@ -475,9 +478,9 @@ impl Handler<RecordListing> for GateActor {
                     making: Arc::default(),
                     granted: Vouched::No,
                 };
-                core.note(shown).await;
+                core.note(shown).await?;
             }
-            admission
+            Ok(admission)
         })
     }
 }

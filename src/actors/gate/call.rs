@@ -5,6 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
+use tokio::sync::watch;
 
 use crate::actors::messages::{JudgeAnswer, JudgeCall};
 use crate::mcp::{Method, Tool};
@@ -26,6 +27,8 @@ pub(super) struct Call {
     pub(super) arguments: Arc<Value>,
     /// Digest of upstream, tool and arguments: what a single answer covers.
     pub(super) digest: String,
+    /// For the answer of a client to an upstream: becomes true when nobody waits for it any more.
+    pub(super) over: Option<watch::Receiver<bool>>,
 }
 
 /// Arguments that cannot be judged.
@@ -61,14 +64,14 @@ impl Call {
         // A tool may have the name of a method; what was granted for one is not for the other.
         let kind: &[u8] = if msg.method == Method::CallTool { b"tool" } else { b"request" };
         let digest = digest_of(&[kind, msg.tool.upstream.as_bytes(), msg.tool.name.as_bytes(), &raw]);
-        Ok(Self { msg, raw, arguments: Arc::new(arguments), digest })
+        Ok(Self { msg, raw, arguments: Arc::new(arguments), digest, over: None })
     }
 
     /// The answer of a client to an upstream, whose content was read before.
     pub(super) fn of_answer(msg: &JudgeAnswer, tool: Arc<Tool>, raw: Bytes) -> Self {
         let arguments = serde_json::from_slice(&raw).unwrap_or_default();
         let digest = digest_of(&[b"answer", msg.upstream.as_bytes(), tool.name.as_bytes(), &raw]);
-        let msg = JudgeCall {
+        let judged = JudgeCall {
             session: msg.session,
             call: msg.call,
             client: Arc::clone(&msg.client),
@@ -78,12 +81,12 @@ impl Call {
             asker: msg.asker.clone(),
             patience: msg.patience,
         };
-        Self { msg, raw, arguments: Arc::new(arguments), digest }
+        Self { msg: judged, raw, arguments: Arc::new(arguments), digest, over: Some(msg.over.clone()) }
     }
 
     /// A call whose arguments could not be read: only refused.
     pub(super) fn unreadable(msg: JudgeCall) -> Self {
         let raw = msg.arguments.clone().unwrap_or_default();
-        Self { msg, raw, arguments: Arc::new(Value::Null), digest: String::new() }
+        Self { msg, raw, arguments: Arc::new(Value::Null), digest: String::new(), over: None }
     }
 }

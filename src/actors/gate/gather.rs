@@ -39,6 +39,24 @@ pub(super) async fn reserve(core: &Rc<Core>, known: &Known, call: &Call) -> Budg
     core.shared.reserve.send(reserve).await.unwrap_or(BudgetState::Unavailable)
 }
 
+/// The slot that a call took, seen under a rule that came later.
+pub(super) async fn reserve_again(
+    core: &Rc<Core>,
+    known: &Known,
+    call: &Call,
+    before: BudgetState,
+) -> BudgetState {
+    match (before, known.policy.budget) {
+        (BudgetState::Taken { used, .. }, Some(budget)) => {
+            let max = u64::from(budget.max_calls);
+            if used > max { BudgetState::Exhausted { max } } else { BudgetState::Taken { used, max } }
+        }
+        // It took none, because there was no limit.
+        (BudgetState::Unlimited, _) => reserve(core, known, call).await,
+        (before, _) => before,
+    }
+}
+
 /// Gathers everything that is known of a call.
 pub(super) async fn gather(core: &Rc<Core>, call: &Call, known: &Known, budget: BudgetState) -> Gathered {
     let upstream = call.msg.tool.upstream.as_ref();

@@ -11,6 +11,7 @@ use tokio::sync::OwnedMutexGuard;
 use crate::actors::approval::{Hold, HoldAnswer};
 use crate::actors::audit::{AppendVerdict, Flush, Sealing, VerdictRecord};
 use crate::actors::messages::{JudgeCall, Judgement};
+use crate::actors::rows::Wish;
 use crate::actors::taint::NoteSent;
 use crate::clock;
 use crate::mcp::Method;
@@ -22,7 +23,7 @@ use crate::provenance::Vouched;
 
 use super::actor::{Core, Forwarded};
 use super::call::Call;
-use super::gather::{Gathered, gather, reserve};
+use super::gather::{Gathered, gather, reserve, reserve_again};
 use super::requests;
 use super::tools::Known;
 use super::words::ask_about_words;
@@ -103,6 +104,7 @@ async fn denied_since(
     if Arc::ptr_eq(&now, known) {
         return None;
     }
+    let budget = reserve_again(core, &now, call, budget).await;
     let verdict = decide(&gather(core, call, &now, budget).await.facts);
     (verdict.outcome == Outcome::Deny).then_some(verdict)
 }
@@ -110,12 +112,18 @@ async fn denied_since(
 /// Decides, and asks where that is the verdict. `head` stands above the question in place of the usual line.
 pub(super) async fn settle(core: &Rc<Core>, call: &Call, known: &Arc<Known>, head: Option<&str>) -> Settled {
     let budget = reserve(core, known, call).await;
-    for _ in 0..LOOKS {
+    // What a client answers an upstream has no rule of a policy.
+    let is_answer = head.is_some();
+    for look in 0..LOOKS {
         let pays = !known.policy.amounts(&call.arguments).is_empty();
         let turn = if pays { Some(Arc::clone(&core.paying).lock_owned().await) } else { None };
         let Gathered { facts, inquiry } = gather(core, call, known, budget).await;
         let verdict = decide(&facts);
         if verdict.outcome != Outcome::Ask {
+            let waited = look > 0 && !is_answer && verdict.outcome == Outcome::Allow;
+            if waited && let Some(verdict) = denied_since(core, call, known, budget).await {
+                return Settled::plain(verdict);
+            }
             return Settled { turn, ..Settled::of(verdict, facts) };
         }
         // Nobody waits for a person's answer to somebody else: what it allows needs no typed sum.
@@ -157,13 +165,13 @@ pub(super) async fn settle(core: &Rc<Core>, call: &Call, known: &Arc<Known>, hea
             listed: listing.map(|listing| listing.calls).unwrap_or_default(),
             asker: call.msg.asker.clone(),
             patience: call.msg.patience,
+            wish: if is_answer { Wish::Server } else { Wish::Agent },
+            over: call.over.clone(),
         };
         // FAIL CLOSED: an approval actor that does not answer has nobody behind it.
         let answer = core.shared.hold.send(hold).await.unwrap_or(HoldAnswer::NoHuman(None));
         let unasked = match answer {
             HoldAnswer::Allowed(grant) => {
-                // What a client answers an upstream has no rule of a policy.
-                let is_answer = head.is_some();
                 if !is_answer && let Some(verdict) = denied_since(core, call, known, budget).await {
                     return Settled::plain(verdict);
                 }

@@ -13,6 +13,7 @@ use actix::prelude::*;
 use crate::policy::{Guard, Policy, TooMany};
 
 use super::actor::{Core, GateActor};
+use super::requests;
 
 /// Take what tightens of this policy; answered with what of it waits for a restart.
 pub struct TakePolicy {
@@ -31,7 +32,7 @@ impl Message for TakePolicy {
 #[rtype(result = "Vec<Waiting>")]
 pub struct ListWaiting;
 
-/// A tool whose rule in the newest policy is laxer than the one in force, or not shown to be as tight.
+/// A tool, or a request by its method's name, whose rule in the newest policy is laxer than the one in force, or not shown to be as tight.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Waiting {
     /// The upstream's configured name.
@@ -56,8 +57,10 @@ impl Core {
     }
 
     fn waiting(&self) -> Vec<Waiting> {
-        let waiting = self.tools.borrow().waiting();
-        waiting.into_iter().map(|(upstream, tool, parts)| Waiting { upstream, tool, parts }).collect()
+        let tools = self.tools.borrow().waiting().into_iter();
+        let requests = requests::waiting(self).into_iter();
+        let requests = requests.map(|(upstream, method, parts)| (upstream, Arc::from(method), parts));
+        tools.chain(requests).map(|(upstream, tool, parts)| Waiting { upstream, tool, parts }).collect()
     }
 }
 

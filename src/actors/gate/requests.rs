@@ -37,16 +37,47 @@ pub(super) fn rule(core: &Core, call: &Call) -> Option<Arc<Known>> {
     if let Some(known) = core.requests.borrow().get(&key) {
         return Some(Arc::clone(known));
     }
-    let policy = core.rules.borrow().request_policy(&facts.identity, call.msg.method.name(), effect);
+    let ruled = core.rules.borrow().request_policy(&facts.identity, call.msg.method.name(), effect);
     let known = Arc::new(Known {
-        own_data: policy.own_data.clone().into(),
-        policy,
-        waits: Vec::new(),
+        own_data: ruled.policy.own_data.clone().into(),
+        policy: ruled.policy,
+        waits: ruled.waits,
         state_key: state_key(&facts.identity).into(),
         cwd: facts.cwd.clone(),
     });
     core.requests.borrow_mut().insert(key, Arc::clone(&known));
     Some(known)
+}
+
+/// Every request that a policy may name, with each effect that it may have.
+const RULED: [(Method, Effect); 7] = [
+    (Method::ReadResource(Address::Listed), Effect::Read),
+    (Method::ReadResource(Address::Made), Effect::Fetch),
+    (Method::Subscribe(Address::Listed), Effect::Read),
+    (Method::Subscribe(Address::Made), Effect::Fetch),
+    (Method::Unsubscribe, Effect::Read),
+    (Method::GetPrompt, Effect::Read),
+    (Method::Complete, Effect::Read),
+];
+
+/// The requests whose rule in the newest policy waits, by upstream and method, each with the parts in which
+/// it is laxer.
+pub(super) fn waiting(core: &Core) -> Vec<(Arc<str>, &'static str, Vec<&'static str>)> {
+    let rules = core.rules.borrow();
+    let mut found: Vec<(Arc<str>, &'static str, Vec<&'static str>)> = Vec::new();
+    for (upstream, facts) in &core.upstreams {
+        for (method, effect) in RULED {
+            let waits = rules.request_policy(&facts.identity, method.name(), effect).waits;
+            match found.last_mut() {
+                _ if waits.is_empty() => {}
+                Some((last, name, parts)) if last == upstream && *name == method.name() => {
+                    parts.extend(waits.into_iter().filter(|part| !parts.contains(part)).collect::<Vec<_>>());
+                }
+                _ => found.push((upstream.clone(), method.name(), waits)),
+            }
+        }
+    }
+    found
 }
 
 /// A uri that the upstream listed is its own business; one that the client made and that leads out is

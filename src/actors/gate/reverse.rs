@@ -15,6 +15,7 @@ use crate::actors::approval::{Hold, HoldAnswer, Lookup};
 use crate::actors::audit::{AnswerRecord, AppendVerdict, Flush, RequestRecord, Sealing};
 use crate::actors::messages::{AnswerJudgement, AskJudgement, JudgeAnswer, JudgeAsk};
 use crate::actors::reverse::RelayedAnswer;
+use crate::actors::rows::Wish;
 use crate::actors::taint::{NoteSent, NoteShown};
 use crate::clock;
 use crate::mcp::{Body, Elicitation, Reverse, Tool, Way, sampling_shown};
@@ -130,11 +131,11 @@ fn elicit(upstream: &str, elicitation: Elicitation) -> Course {
             Some(question) => Course::AskFirst(shown, question),
             None => Course::Refuse(Refused::unfit("`url` is no plain https or http url".to_owned())),
         },
-        Way::Form(fields) if imitates(&fields) => {
+        Way::Form(form) if imitates(&form) => {
             Course::Refuse(Refused::by_us("the form could be taken for one of Bouncer's own questions"))
         }
-        Way::Form(fields) => {
-            let secrets = asks_for_secrets(&message, &fields);
+        Way::Form(form) => {
+            let secrets = asks_for_secrets(&message, &form);
             if secrets.is_empty() {
                 return Course::Pass(shown);
             }
@@ -150,7 +151,8 @@ async fn ask_first(
     msg: &JudgeAsk,
     question: Question,
 ) -> Result<(), (&'static str, &'static str)> {
-    let digest = digest_of(&[b"ask", msg.upstream.as_bytes(), msg.reverse.name().as_bytes(), &msg.params]);
+    let name = msg.reverse.name();
+    let digest = digest_of(&[b"ask", msg.upstream.as_bytes(), name.as_bytes(), &essence(&msg.params)]);
     let refused = ("refused", "the user refused this request");
     for _ in 0..LOOKS {
         let lookup = Lookup {
@@ -180,6 +182,8 @@ async fn ask_first(
             listed: BTreeSet::new(),
             asker: msg.asker.clone(),
             patience: msg.patience,
+            wish: Wish::Server,
+            over: Some(msg.over.clone()),
         };
         return match core.shared.hold.send(hold).await.unwrap_or(HoldAnswer::NoHuman(None)) {
             HoldAnswer::Allowed(_) => Ok(()),
@@ -194,6 +198,16 @@ async fn ask_first(
         };
     }
     Err(("no_human", "the part of Bouncer that asks the user does not answer"))
+}
+
+/// What a request asks, without what differs from one try to the next: its marks for the protocol, and how
+/// it is written.
+fn essence(params: &Bytes) -> Bytes {
+    let Ok(Value::Object(mut members)) = serde_json::from_slice(params) else { return params.clone() };
+    members.remove("_meta");
+    members.remove("elicitationId");
+    members.sort_keys();
+    Value::Object(members).to_string().into()
 }
 
 /// Hands the text of a request to the history. Whether it was taken.
@@ -274,7 +288,12 @@ fn content(reverse: Reverse, answer: &RelayedAnswer) -> (&'static str, Content) 
     let raw = match answer {
         RelayedAnswer::TimedOut => return ("unanswered", Content::None),
         RelayedAnswer::Gone => return ("gone", Content::None),
-        RelayedAnswer::Answer(Body::Error(_) | Body::Ambiguous) => return ("error", Content::None),
+        // What goes to the upstream of it is our own.
+        RelayedAnswer::Answer(Body::Ambiguous) => return ("error", Content::None),
+        RelayedAnswer::Answer(Body::Error(raw)) => {
+            let is_readable = matches!(serde_json::from_slice(raw), Ok(Value::Object(_)));
+            return ("error", if is_readable { Content::Some(raw.clone()) } else { Content::Unreadable });
+        }
         RelayedAnswer::Answer(Body::Result(raw)) => raw,
     };
     let Ok(result @ Value::Object(_)) = serde_json::from_slice::<Value>(raw) else {
@@ -311,7 +330,12 @@ async fn judge_content(core: &Rc<Core>, msg: &JudgeAnswer, raw: Bytes) -> (Settl
         cwd: None,
     };
     let call = Call::of_answer(msg, Arc::new(tool), raw);
-    let what = if msg.reverse == Reverse::Sample { "what your model wrote" } else { "your answer" };
+    let what = match (msg.reverse, &msg.answer) {
+        (_, RelayedAnswer::Answer(Body::Error(_))) => "the error that your client answered with",
+        (Reverse::Sample, _) => "what your model wrote",
+        (Reverse::Elicit, _) => "your answer",
+        (Reverse::ListRoots, _) => "the folders that you work in",
+    };
     let head = format!("Give {what} to server `{}`?", crate::provenance::escaped(&msg.upstream, 64));
     let settled = settle(core, &call, &Arc::new(known), Some(&head)).await;
     (settled, call.arguments)

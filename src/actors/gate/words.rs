@@ -8,6 +8,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use crate::actors::approval::{Hold, HoldAnswer};
+use crate::actors::rows::Wish;
 use crate::policy::Offer;
 
 use super::actor::Core;
@@ -56,6 +57,8 @@ fn hold(call: &Call, words: &NewWords) -> Hold {
         question: words.rewording.question.clone(),
         asker: call.msg.asker.clone(),
         patience: call.msg.patience,
+        wish: Wish::Agent,
+        over: None,
     }
 }
 

@@ -9,7 +9,7 @@ use tokio::sync::oneshot;
 use super::SessionActor;
 use crate::actors::reverse::{AskProgress, Face, Meet, Relay, RelayedAnswer, RootsChanged, Unrelay};
 use crate::actors::upstream::tell;
-use crate::mcp::{Body, SessionEvent as Event, Span};
+use crate::mcp::{Body, SessionEvent as Event};
 
 /// What an upstream asked, while the client has not answered.
 pub(super) struct Relaying {
@@ -32,9 +32,9 @@ impl SessionActor {
         }
     }
 
-    pub(super) fn relayed_progress(&self, id: u64, params: Bytes, token: Span) {
+    pub(super) fn relayed_progress(&self, id: u64, params: Bytes) {
         if let Some(relaying) = self.relaying.get(&id) {
-            tell(&relaying.progress, AskProgress { number: relaying.number, params, token });
+            tell(&relaying.progress, AskProgress { number: relaying.number, params });
         }
     }
 

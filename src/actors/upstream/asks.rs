@@ -3,12 +3,11 @@
 //! It goes to the one session whose calls run at the upstream, and to none when there is no such session
 //! or more than one. `actors/reverse.rs` carries it from here.
 
-use std::cell::Cell;
 use std::collections::BTreeMap;
-use std::rc::Rc;
 
 use actix::prelude::*;
 use bytes::Bytes;
+use tokio::sync::watch;
 
 use super::UpstreamActor;
 use crate::actors::messages::{CallNumber, Patience, RecordNotice, SessionId};
@@ -25,8 +24,9 @@ struct Conveyed(u64, LinkAnswer);
 
 struct Open {
     session: SessionId,
-    call: Option<CallNumber>,
-    over: Rc<Cell<bool>>,
+    call: CallNumber,
+    /// Told when nobody waits any more.
+    over: watch::Sender<bool>,
 }
 
 /// The sessions that can be asked, and what is on its way to them.
@@ -36,22 +36,44 @@ pub(super) struct Asks {
     /// How the client can ask its human.
     modes: Modes,
     open: BTreeMap<u64, Open>,
+    /// How many are on their way, those too that the upstream gave up and that are not over here.
+    running: usize,
 }
+
+/// Requests of one upstream that may be on their way at once, and those that one call may make.
+const RUNNING: usize = 16;
+pub(super) const OF_A_CALL: u32 = 64;
 
 impl UpstreamActor {
     /// The one session whose calls run at this upstream, with the first of them and how long its client
     /// will wait. Roots are also asked for between calls, of the only session there is.
-    fn owner(&self, request: &ReverseRequest) -> Option<(SessionId, Option<CallNumber>, Patience)> {
+    fn owner(&self, request: &ReverseRequest) -> Option<(SessionId, CallNumber, Patience)> {
         let mut owners = request.calls.iter().filter_map(|id| self.waiters.get(id));
         let Some(first) = owners.next() else {
             let (only, more) = (self.asks.sessions.keys().next(), self.asks.sessions.len() > 1);
             return only
                 .filter(|_| !more && request.reverse == Reverse::ListRoots)
-                .map(|session| (*session, None, Patience::Short));
+                .map(|session| (*session, CallNumber(0), Patience::Short));
         };
         let patience = if first.progress.is_some() { Patience::Long } else { Patience::Short };
         let is_one = owners.all(|waiter| waiter.key.0 == first.key.0);
-        is_one.then_some((first.key.0, Some(first.key.1), patience))
+        is_one.then_some((first.key.0, first.key.1, patience))
+    }
+
+    /// Counts a request of the upstream, or says why it is one too many.
+    fn admit(&mut self, request: &ReverseRequest) -> Result<(), String> {
+        if self.asks.running >= RUNNING {
+            return Err(format!("more than {RUNNING} requests to the client are open"));
+        }
+        let first = request.calls.iter().find(|id| self.waiters.contains_key(id));
+        if let Some(waiter) = first.and_then(|id| self.waiters.get_mut(id)) {
+            if waiter.asked >= OF_A_CALL {
+                return Err(format!("more than {OF_A_CALL} requests to the client for one call"));
+            }
+            waiter.asked += 1;
+        }
+        self.asks.running += 1;
+        Ok(())
     }
 
     pub(super) fn ask(&mut self, request: ReverseRequest, ctx: &mut Context<Self>) {
@@ -63,8 +85,12 @@ impl UpstreamActor {
             let answer = LinkAnswer::Refused(NOT_ASSOCIATED, why.to_owned());
             return self.event(Event::Answer(number, answer), ctx);
         };
-        let over = Rc::new(Cell::new(false));
-        self.asks.open.insert(number, Open { session, call, over: over.clone() });
+        if let Err(why) = self.admit(&request) {
+            let answer = LinkAnswer::Refused(NOT_ASSOCIATED, why);
+            return self.event(Event::Answer(number, answer), ctx);
+        }
+        let (over, is_over) = watch::channel(false);
+        self.asks.open.insert(number, Open { session, call, over });
         let me = ctx.address();
         let errand = Errand {
             gate: self.setting.gate.clone(),
@@ -78,7 +104,7 @@ impl UpstreamActor {
             modes: self.asks.modes,
             params: request.params,
             progress: me.clone().recipient(),
-            over,
+            over: is_over,
         };
         actix::spawn(async move {
             let answer = convey(errand).await;
@@ -88,23 +114,24 @@ impl UpstreamActor {
 
     pub(super) fn unask(&mut self, number: u64, reason: Option<Bytes>) {
         let Some(Open { session, call, over }) = self.asks.open.remove(&number) else { return };
-        over.set(true);
+        // Who would be told may be gone.
+        let _ = over.send(true);
         let Some(face) = self.asks.sessions.get(&session) else { return };
         let (unrelay, notice, upstream) =
             (face.unrelay.clone(), self.setting.gate.notice.clone(), self.name().clone());
         actix::spawn(async move {
             // ORDER: recorded before seen; what cannot be recorded is not shown.
-            let reason = match (reason, call) {
-                (Some(message), Some(call)) => {
+            let reason = match reason {
+                Some(message) => {
                     let notice = notice.send(RecordNotice {
                         upstream: upstream.clone(),
                         call,
                         source: Source::Notification,
                         message: message.clone(),
                     });
-                    notice.await.ok().map(|()| message)
+                    matches!(notice.await, Ok(Ok(()))).then_some(message)
                 }
-                _ => None,
+                None => None,
             };
             let _ = unrelay.send(Unrelay { upstream, number, reason }).await;
         });
@@ -134,6 +161,7 @@ impl Handler<Conveyed> for UpstreamActor {
     type Result = ();
 
     fn handle(&mut self, Conveyed(number, answer): Conveyed, ctx: &mut Self::Context) {
+        self.asks.running = self.asks.running.saturating_sub(1);
         if self.asks.open.remove(&number).is_some() {
             self.event(Event::Answer(number, answer), ctx);
         }
@@ -144,6 +172,6 @@ impl Handler<AskProgress> for UpstreamActor {
     type Result = ();
 
     fn handle(&mut self, message: AskProgress, ctx: &mut Self::Context) {
-        self.event(Event::AskProgress(message.number, message.params, message.token), ctx);
+        self.event(Event::AskProgress(message.number, message.params), ctx);
     }
 }

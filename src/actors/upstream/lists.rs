@@ -58,14 +58,16 @@ impl UpstreamActor {
                 return;
             }
             match admission {
-                Ok(admission) => {
+                Ok(Ok(admission)) => {
                     this.shelf.listing.tools =
                         listed.tools.into_iter().filter(|tool| (this.setting.admits)(&tool.name)).collect();
                     this.shelf.listing.capabilities = listed.capabilities;
                     this.admitted(turn, admission, ctx);
                 }
                 // FAIL CLOSED: what could not be recorded is not shown.
-                Err(_) => this.stand(Standing::Down("its tools could not be recorded".to_owned())),
+                Ok(Err(_)) | Err(_) => {
+                    this.stand(Standing::Down("its tools could not be recorded".to_owned()));
+                }
             }
         }));
     }
@@ -123,7 +125,7 @@ impl UpstreamActor {
                 return;
             }
             // FAIL CLOSED: what could not be recorded is not shown.
-            let entries = if recorded.is_ok() { entries } else { Vec::new() };
+            let entries = if matches!(recorded, Ok(Ok(()))) { entries } else { Vec::new() };
             this.shelf.listing.set(list, entries.into());
             if matches!(this.standing, Standing::Ready(_)) {
                 this.stand(Standing::Ready(Arc::new(this.shelf.listing.clone())));

@@ -58,8 +58,9 @@ impl Link {
         for list in List::ALL {
             if self.capabilities.has(list.capability()) {
                 self.list(list, Walk::default(), out);
-            } else {
-                self.lists.of(list).entries.clear();
+            } else if !std::mem::take(&mut self.lists.of(list).entries).is_empty() && list != List::Tools {
+                // What an earlier process of it had is not there any more.
+                out.push(Command::Entries(list, Vec::new()));
             }
         }
         if !self.capabilities.has(List::Tools.capability()) {

@@ -11,11 +11,13 @@ use bytes::Bytes;
 use super::super::envelope::{self, Id};
 use super::super::offered::{Offered, Reverse};
 use super::super::requests::token;
-use super::super::scan::{self, Span};
+use super::super::scan;
 use super::{Command, Link, Phase};
 
 /// Requests of one upstream that may be open at once; more are refused.
 const OPEN: usize = 16;
+/// Bytes of a number in a report of progress.
+const NUMBER: usize = 24;
 
 /// A request of an upstream on its way to the client.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -137,11 +139,20 @@ impl Link {
         }));
     }
 
-    /// The client reports progress of a request: raw params, and where the token stands in them.
-    pub(super) fn ask_progress(&self, number: u64, params: &[u8], token: Span, out: &mut Vec<Command>) {
+    /// The client reports progress of a request, in these raw params. Its numbers pass; its words are
+    /// content that nobody judged and stay here.
+    pub(super) fn ask_progress(&self, number: u64, params: &[u8], out: &mut Vec<Command>) {
         let Some(theirs) = self.requests.token(number) else { return };
-        let mut raw = Vec::with_capacity(params.len() + theirs.len());
-        scan::splice(params, &[(token, theirs)], &mut raw);
+        let mut raw = [b"{\"progressToken\":", &theirs[..]].concat();
+        for name in ["progress", "total"] {
+            let value = scan::member(params, name).map(|span| scan::slice(params, &span));
+            let is_number = |value: &&[u8]| matches!(value.first(), Some(b'-' | b'0'..=b'9'));
+            if let Some(value) = value.filter(is_number).filter(|value| value.len() <= NUMBER) {
+                raw.extend_from_slice(format!(",\"{name}\":").as_bytes());
+                raw.extend_from_slice(value);
+            }
+        }
+        raw.push(b'}');
         out.push(Command::Write(envelope::notification("notifications/progress", Some(&raw))));
     }
 

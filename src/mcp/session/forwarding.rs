@@ -70,6 +70,7 @@ impl Session {
         };
         let Found::At(upstream, address) = self.catalog.resource(&uri) else {
             out.push(Command::Send(envelope::no_resource(&id, &raw)));
+            out.push(Command::Refused(uri.into_owned(), "no server has this resource".to_owned()));
             return;
         };
         let method = match method {
@@ -91,7 +92,7 @@ impl Session {
                 let edits = vec![(span, quoted(&prompt.key))];
                 self.hand_on(id, Method::GetPrompt, upstream, params, edits, out);
             }
-            Err(why) => malformed(&id, &why, out),
+            Err(why) => unknown(&id, name, why, out),
         }
     }
 
@@ -112,7 +113,7 @@ impl Session {
             };
             match upstream {
                 Ok(upstream) => self.hand_on(id, Method::Complete, upstream, params, Vec::new(), out),
-                Err(why) => malformed(&id, &why, out),
+                Err(why) => unknown(&id, uri, why, out),
             }
             return;
         }
@@ -125,7 +126,7 @@ impl Session {
                 let edits = vec![(span, quoted(&prompt.key))];
                 self.hand_on(id, Method::Complete, upstream, params, edits, out);
             }
-            Err(why) => malformed(&id, &why, out),
+            Err(why) => unknown(&id, name, why, out),
         }
     }
 
@@ -149,6 +150,12 @@ impl Session {
 
 fn malformed(id: &Id, why: &str, out: &mut Vec<Command>) {
     out.push(Command::Send(envelope::error(id, envelope::INVALID_PARAMS, why)));
+}
+
+/// Answers a request for what nobody has, and has that recorded.
+fn unknown(id: &Id, name: String, why: String, out: &mut Vec<Command>) {
+    malformed(id, &why, out);
+    out.push(Command::Refused(name, why));
 }
 
 fn quoted(text: &str) -> Bytes {

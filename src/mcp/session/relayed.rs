@@ -53,11 +53,11 @@ impl Relayed {
         })
     }
 
-    /// The open request that a `notifications/progress` is about, and where its token stands.
-    pub(crate) fn progress(&self, params: &Bytes) -> Option<(u64, Span)> {
+    /// The open request that a `notifications/progress` is about.
+    pub(crate) fn progress(&self, params: &Bytes) -> Option<u64> {
         let token = scan::member(params, "progressToken")?;
-        let id = Id::read(params.slice(token.clone()))?.number()?;
-        (self.0.get(&id) == Some(&Reports::Wanted)).then_some((id, token))
+        let id = Id::read(params.slice(token))?.number()?;
+        (self.0.get(&id) == Some(&Reports::Wanted)).then_some(id)
     }
 }
 
@@ -84,8 +84,8 @@ impl Session {
 
     /// The client reports progress of what an upstream asked.
     pub(super) fn relayed_progress(&self, params: Bytes, out: &mut Vec<Command>) {
-        if let Some((id, token)) = self.relayed.progress(&params) {
-            out.push(Command::RelayedProgress(id, params, token));
+        if let Some(id) = self.relayed.progress(&params) {
+            out.push(Command::RelayedProgress(id, params));
         }
     }
 }
@@ -103,7 +103,7 @@ mod tests {
             "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"sampling/createMessage\",\"params\":{\"n\":1.0,\"_meta\":{\"k\":1e400,\"progressToken\":7}}}\n"
         );
         let told = |open: &Relayed, raw: &'static str| open.progress(&Bytes::from_static(raw.as_bytes()));
-        assert_eq!(told(&open, r#"{"progressToken":7,"progress":1}"#), Some((7, 17..18)));
+        assert_eq!(told(&open, r#"{"progressToken":7,"progress":1}"#), Some(7));
         assert_eq!(told(&open, r#"{"progressToken":8}"#), None);
         open.ask(8, Reverse::ListRoots, b"{}");
         assert_eq!(told(&open, r#"{"progressToken":8}"#), None);
