@@ -165,6 +165,7 @@ async fn serve(settings: Settings, policy: Policy, reread: Reread) -> Result<(),
         catalog: Catalog::new(shelves),
         advertised,
         list_wait: settings.config.list_wait,
+        open_requests: settings.config.limits.open_requests,
         max_message,
         gate,
         left,
@@ -211,7 +212,12 @@ fn upstream(
     let prefix = config.prefix.as_deref().map_or_else(|| name.clone(), Arc::from);
     let tools = config.tools.clone();
     UpstreamSetting {
-        terms: Terms { name, prefix, start_limit: config.start_timeout.unwrap_or(START_LIMIT) },
+        terms: Terms {
+            name,
+            prefix,
+            start_limit: config.start_timeout.unwrap_or(START_LIMIT),
+            starts_per_minute: settings.config.limits.restarts_per_minute,
+        },
         launch: Launch {
             command: config.command.clone(),
             args: config.args.clone(),
@@ -224,6 +230,7 @@ fn upstream(
             cwd: config.cwd.clone(),
         },
         max_message: settings.config.limits.message,
+        log_lines: settings.config.limits.log_lines,
         call_limit: config.call_timeout,
         log: Some(log_file(&settings.state, &config.name)),
         sampling: Sampling::Off,

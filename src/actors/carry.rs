@@ -7,12 +7,19 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 use actix::Recipient;
+use bytes::Bytes;
+use tokio::sync::watch;
 use tracing::error;
 
-use super::messages::{CallOutcome, Gate, JudgeCall, Judgement, RecordOutput, Ticket};
+use super::messages::{
+    AskJudgement, CallOutcome, Gate, JudgeAsk, JudgeCall, Judgement, RecordOutput, Ticket,
+};
 use super::upstream::{Call, Progress};
 use crate::clock;
-use crate::mcp::{Forward, Offer, Outcome, Reply};
+use crate::mcp::{
+    Forward, Modes, Offer, Outcome, Reply, Reverse, Span, Wanted, created, pages_first, spliced,
+};
+use crate::policy::BLOCKED;
 
 /// A call and all that it needs on its way.
 pub(super) struct Flight {
@@ -24,12 +31,15 @@ pub(super) struct Flight {
     pub(super) progress: Option<Recipient<Progress>>,
     /// Set when the client gives the call up.
     pub(super) cancelled: Rc<Cell<bool>>,
+    /// How the client can ask its human.
+    pub(super) modes: Modes,
 }
 
 /// Brings the call to its end. The reply to a cancelled call is dropped by the session.
 pub(super) async fn carry(flight: Flight) -> Reply {
-    let Flight { gate, judge, forward, offer, upstream, progress, cancelled } = flight;
+    let Flight { gate, judge, forward, offer, upstream, progress, cancelled, modes } = flight;
     let (session, call, tool) = (judge.session, judge.call, judge.tool.clone());
+    let asker = JudgeCall { arguments: None, ..judge.clone() };
     let ticket = match gate.judge.send(judge).await {
         Ok(Judgement::Forward { ticket }) => ticket,
         Ok(Judgement::Refuse { text }) => return Reply::Refused(text),
@@ -41,7 +51,7 @@ pub(super) async fn carry(flight: Flight) -> Reply {
             return Reply::Refused(text.to_owned());
         }
     };
-    let sent = forward.params.len();
+    let (sent, wanted) = (forward.params.len(), forward.wanted);
     let start = clock::instant();
     let outcome = match offer {
         _ if cancelled.get() => Outcome::Cancelled,
@@ -57,6 +67,10 @@ pub(super) async fn carry(flight: Flight) -> Reply {
         call,
         ticket: Ticket(ticket.0),
         tool,
+        task: match &outcome {
+            Outcome::Result(raw) if wanted == Wanted::Task => created(raw).map(Into::into),
+            _ => None,
+        },
         outcome: recorded(&outcome),
         latency: clock::instant().saturating_duration_since(start),
         sent,
@@ -70,10 +84,50 @@ pub(super) async fn carry(flight: Flight) -> Reply {
     }
     match outcome {
         Outcome::Result(raw) => Reply::Result(raw),
+        // A client that opens no pages for a server makes nothing of such an error.
+        Outcome::Error(raw) if modes.url => pages(&gate, &asker, raw).await,
         Outcome::Error(raw) => Reply::Error(raw),
         Outcome::Cancelled => Reply::Broken("the call was cancelled".to_owned()),
         Outcome::Lost(why) | Outcome::Broken(why) => Reply::Broken(why),
     }
+}
+
+/// An error as the client sees it. Pages that it would send its human to are judged as those are that an
+/// upstream asks for in a request of its own.
+async fn pages(gate: &Gate, call: &JudgeCall, raw: Bytes) -> Reply {
+    let refused = |why: &str| {
+        Reply::Refused(format!("{BLOCKED} The server wants the user to go to a web page: {why}."))
+    };
+    let spans = match pages_first(&raw) {
+        Ok(spans) if spans.is_empty() => return Reply::Error(raw),
+        Ok(spans) => spans,
+        Err(why) => return refused(&why),
+    };
+    let mut shown: Vec<(Span, Bytes)> = Vec::new();
+    for span in spans {
+        let (_still, over) = watch::channel(false);
+        let ask = JudgeAsk {
+            session: call.session,
+            call: call.call,
+            client: call.client.clone(),
+            upstream: call.tool.upstream.clone(),
+            reverse: Reverse::Elicit,
+            modes: Modes { form: false, url: true },
+            params: raw.slice(span.clone()),
+            asker: call.asker.clone(),
+            patience: call.patience,
+            over,
+        };
+        match gate.ask.send(ask).await {
+            Ok(AskJudgement::Pass { params }) => shown.push((span, params)),
+            Ok(AskJudgement::Refuse { why, .. }) => {
+                return refused(why.strip_prefix(BLOCKED).unwrap_or(&why).trim_start());
+            }
+            // FAIL CLOSED: a gate that does not answer has not let anything through.
+            Err(_) => return refused("the part of Bouncer that judges this is not running"),
+        }
+    }
+    Reply::Error(spliced(&raw, &shown))
 }
 
 fn recorded(outcome: &Outcome) -> CallOutcome {

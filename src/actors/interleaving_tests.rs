@@ -303,7 +303,8 @@ struct Held;
 
 impl Puppet {
     fn new(world: &World, gate: &Gate, news: &Rc<Notify>) -> Self {
-        let terms = Terms { name: "a".into(), prefix: "a".into(), start_limit: DEADLINE };
+        let terms =
+            Terms { name: "a".into(), prefix: "a".into(), start_limit: DEADLINE, starts_per_minute: 1_000 };
         Self {
             link: Link::new(terms),
             world: Rc::clone(world),
@@ -666,6 +667,7 @@ fn session(puppet: &Addr<Puppet>, gate: Gate) -> (Addr<SessionActor>, DuplexStre
         catalog: Catalog::new([("a".into(), "a".into())]),
         advertised: Advertised { capabilities: Capabilities::all(), instructions: Vec::new() },
         list_wait: DEADLINE,
+        open_requests: 4_096,
         max_message: 1 << 20,
         gate,
         left,

@@ -121,6 +121,9 @@ pub struct RecordOutput {
     pub ticket: Ticket,
     /// The tool that was called.
     pub tool: Arc<Tool>,
+    /// The upstream's id of the task that the answer names, where one was asked for: the call's result is
+    /// still to come.
+    pub task: Option<Arc<str>>,
     /// What came of it.
     pub outcome: CallOutcome,
     /// From handing the call to the upstream to its end.

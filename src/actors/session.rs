@@ -48,6 +48,8 @@ pub struct Setting {
     pub advertised: Advertised,
     /// How long lists wait for upstreams that are starting.
     pub list_wait: Duration,
+    /// Requests that may wait for their answers.
+    pub open_requests: u32,
     /// The longest message.
     pub max_message: usize,
     /// The gate.
@@ -146,7 +148,12 @@ impl SessionActor {
         let lines = Lines::new(setting.max_message);
         Self {
             id: setting.session,
-            session: Session::new(setting.catalog, setting.list_wait, setting.advertised),
+            session: Session::new(
+                setting.catalog,
+                setting.list_wait,
+                setting.advertised,
+                setting.open_requests,
+            ),
             upstreams: setting.upstreams,
             gate: Rc::new(setting.gate),
             stream: Stream { reader, writer: Outlet::new(writer), lines },
@@ -232,8 +239,17 @@ impl SessionActor {
         let cancelled = Rc::new(Cell::new(false));
         self.calls.insert(call, Open { upstream, cancelled: cancelled.clone() });
         let progress = has_token.then(|| me.clone().recipient());
-        let flight =
-            Flight { gate: self.gate.clone(), judge, forward, offer, upstream: port, progress, cancelled };
+        let modes = self.session.modes();
+        let flight = Flight {
+            gate: self.gate.clone(),
+            judge,
+            forward,
+            offer,
+            upstream: port,
+            progress,
+            cancelled,
+            modes,
+        };
         actix::spawn(async move {
             let reply = carry(flight).await;
             let _ = me.send(Finished { call, reply }).await;

@@ -64,6 +64,8 @@ pub struct Setting {
     pub launch: Launch,
     /// The longest message.
     pub max_message: usize,
+    /// Different notes of it.
+    pub log_lines: u32,
     /// How long a call may take; `None`: as long as the client waits.
     pub call_limit: Option<Duration>,
     /// Where its stderr goes.
@@ -125,10 +127,8 @@ pub struct UpstreamActor {
 /// A start that takes longer than this no longer keeps others from starting.
 const START_SHARE: Duration = Duration::from_secs(10);
 const MAILBOX: usize = 4096;
-/// Different notes of one upstream.
-const NOTES: usize = 100;
-/// Bytes that may wait for a server to read them.
-const UNREAD: usize = 256 << 20;
+/// How many of the longest messages may wait for a server to read them.
+const UNREAD: usize = 4;
 
 impl UpstreamActor {
     /// An actor that starts its process when it is started.
@@ -178,9 +178,10 @@ impl UpstreamActor {
     fn act(&mut self, command: Command, ctx: &mut Context<Self>) {
         match command {
             Command::Write(line) => {
+                let most = self.setting.max_message.saturating_mul(UNREAD);
                 if let Some(stream) = &mut self.stream {
                     stream.writer.push(line);
-                    if stream.writer.queued() > UNREAD {
+                    if stream.writer.queued() > most {
                         self.note("it does not read what it is sent and is ended");
                         self.leave();
                     }
@@ -210,8 +211,13 @@ impl UpstreamActor {
 
     /// Tells the operator something once. A hostile server has endless things to be said of it.
     fn note(&mut self, text: &str) {
-        if self.notes.len() < NOTES && self.notes.insert(text.to_owned()) {
-            let last = if self.notes.len() == NOTES { "; nothing more is said of it" } else { "" };
+        let most = usize::try_from(self.setting.log_lines).unwrap_or(usize::MAX);
+        if self.notes.len() < most && self.notes.insert(text.to_owned()) {
+            let last = if self.notes.len() == most {
+                "; nothing more is said of it (`limits.log_lines` in the configuration)"
+            } else {
+                ""
+            };
             warn!("upstream `{}`: {text}{last}", escaped(self.name(), 80));
         }
     }

@@ -335,7 +335,9 @@ mod tests {
     fn the_reference_holds_every_table() {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/policy-reference.md");
         let reference = std::fs::read_to_string(path).unwrap();
-        let tables = [raw::ENTRY, raw::FILE, raw::PACK, config::raw::FILE, config::raw::UPSTREAM].map(table);
+        let tables =
+            [raw::ENTRY, raw::FILE, raw::PACK, config::raw::FILE, config::raw::UPSTREAM, config::raw::LIMITS]
+                .map(table);
         let missing: Vec<_> = tables.iter().filter(|table| !reference.contains(*table)).cloned().collect();
         assert!(missing.is_empty(), "docs/policy-reference.md lacks\n{}", missing.join("\n"));
     }

@@ -56,18 +56,30 @@ impl Config {
     }
 }
 
-/// Sizes in bytes.
+/// What is given up or refused, and when.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// The longest message on a wire.
+    /// Bytes of the longest message on a wire.
     pub message: usize,
-    /// The provenance history.
+    /// Bytes of the provenance history.
     pub history: usize,
+    /// Requests of a client that wait for their answers.
+    pub open_requests: u32,
+    /// Different things that our own log says of one upstream.
+    pub log_lines: u32,
+    /// Starts of one upstream within a minute.
+    pub restarts_per_minute: u32,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { message: 64 * 1024 * 1024, history: 64 * 1024 * 1024 }
+        Self {
+            message: 64 * 1024 * 1024,
+            history: 64 * 1024 * 1024,
+            open_requests: 4_096,
+            log_lines: 100,
+            restarts_per_minute: 10,
+        }
     }
 }
 
@@ -247,10 +259,30 @@ fn limits(node: &Node, check: &mut Checker) -> Limits {
         match entry.key.as_str() {
             "message_bytes" => limits.message = bytes(entry, check).unwrap_or(limits.message),
             "history_bytes" => limits.history = bytes(entry, check).unwrap_or(limits.history),
+            "open_requests" => set(&mut limits.open_requests, at_least_one(entry, check)),
+            "log_lines" => set(&mut limits.log_lines, at_least_one(entry, check)),
+            "restarts_per_minute" => set(&mut limits.restarts_per_minute, at_least_one(entry, check)),
             _ => check.unknown_key(entry, "in `limits`", &names(raw::LIMITS)),
         }
     }
     limits
+}
+
+fn set(limit: &mut u32, count: Option<u32>) {
+    *limit = count.unwrap_or(*limit);
+}
+
+/// A whole number from 1.
+fn at_least_one(entry: &Entry, check: &mut Checker) -> Option<u32> {
+    let count = check.count(&entry.value, &format!("`{}`", entry.key))?;
+    if count == 0 {
+        check.error(
+            entry.value.at,
+            format!("`{}` of 0 lets nothing through", entry.key),
+            "write a number from 1, or leave the key out",
+        );
+    }
+    (count > 0).then_some(count)
 }
 
 /// A size in bytes, plain or with `K`, `M` or `G`; at least 64 KiB, at most 16 GiB.
@@ -324,7 +356,7 @@ upstreams:
 policy: [~/p.yaml, {send: {max_calls: 1}}]
 list_wait: 500ms
 question_wait: 20
-limits: {message_bytes: 1M}
+limits: {message_bytes: 1M, open_requests: 7, log_lines: 8, restarts_per_minute: 9}
 pins: warn
 ";
 
@@ -356,6 +388,8 @@ pins: warn
         assert_eq!(c.list_wait, Duration::from_millis(500));
         assert_eq!(c.question_wait, Some(Duration::from_secs(20)));
         assert_eq!(c.limits.message, 1 << 20);
+        let limits = (c.limits.open_requests, c.limits.log_lines, c.limits.restarts_per_minute);
+        assert_eq!(limits, (7, 8, 9));
         assert_eq!(c.pins, PinMode::Warn);
         assert!(!format!("{c:?}").contains("s3cret"));
         let files = c.deciding_files(&["/x/q.yaml".into()]);
@@ -395,7 +429,7 @@ upstreams:
   f: {command: x, pack: githb}
 polcy: x
 pins: maybe
-limits: {message_bytes: 5}
+limits: {message_bytes: 5, open_requests: 0}
 ";
         let problems = read("bouncer.yaml", text).unwrap_err().join("\n");
         for expected in [

@@ -20,7 +20,7 @@ pub const FILE: &[Key] = &[
     key(
         "limits",
         Shape::Record(LIMITS),
-        "The longest message that passes, and the memory of the history that values are traced in; 64M each.",
+        "What is given up or refused, and when; each is said with its key where it is met.",
     ),
     key("pins", Shape::Word(PINS), "What a tool that changed since it was first seen means; `enforce`."),
 ];
@@ -58,6 +58,21 @@ pub const TOOLS: &[Key] = &[
 pub const LIMITS: &[Key] = &[
     key("message_bytes", Shape::Size, "The longest message on a wire; 64M."),
     key("history_bytes", Shape::Size, "The history that values are traced in; 64M."),
+    key(
+        "open_requests",
+        Shape::Count,
+        "Requests of the client that wait for their answers; one more is refused; 4096.",
+    ),
+    key(
+        "log_lines",
+        Shape::Count,
+        "Different things that Bouncer's own log says of one server in a run; 100.",
+    ),
+    key(
+        "restarts_per_minute",
+        Shape::Count,
+        "Starts of one server within a minute; then it waits until the minute is over; 10.",
+    ),
 ];
 
 /// The words of `pins`.

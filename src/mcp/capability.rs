@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 
+use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
@@ -26,6 +27,8 @@ pub enum Capability {
     Completions,
     /// Log messages and their level.
     Logging,
+    /// Calls that are answered with a task.
+    Tasks,
 }
 
 /// What a server offers.
@@ -34,14 +37,15 @@ pub enum Capability {
 pub struct Capabilities(BTreeSet<Capability>);
 
 impl Capabilities {
-    /// All that can be offered.
+    /// All that is offered where nothing is known. Tasks are not: a client that reckons with them calls
+    /// otherwise.
     pub fn all() -> Self {
         use Capability::{Completions, Logging, Prompts, Resources, Subscribe, Tools};
         [Tools, Resources, Subscribe, Prompts, Completions, Logging].into_iter().collect()
     }
 
     /// Reads raw `capabilities` of an answer to `initialize`.
-    pub(crate) fn read(raw: &[u8]) -> Self {
+    pub(crate) fn read(raw: &Bytes) -> Self {
         let named = [
             (Capability::Tools, "tools"),
             (Capability::Resources, "resources"),
@@ -55,7 +59,10 @@ impl Capabilities {
             scan::member(resources, "subscribe").is_some_and(|it| scan::slice(resources, &it) == b"true")
         });
         let subscribe = subscribes.then_some(Capability::Subscribe);
-        declared.map(|(capability, _)| capability).chain(subscribe).collect()
+        let inner = |raw: Bytes, name: &&str| scan::member(&raw, name).map(|span| raw.slice(span));
+        let calls = ["tasks", "requests", "tools", "call"].iter().try_fold(raw.clone(), inner);
+        let tasks = calls.map(|_| Capability::Tasks);
+        declared.map(|(capability, _)| capability).chain(subscribe).chain(tasks).collect()
     }
 
     /// Whether this is offered.
@@ -86,6 +93,10 @@ impl Capabilities {
                 Capability::Prompts => out.insert("prompts".to_owned(), json!({ "listChanged": true })),
                 Capability::Completions => out.insert("completions".to_owned(), json!({})),
                 Capability::Logging => out.insert("logging".to_owned(), json!({})),
+                Capability::Tasks => {
+                    let tasks = json!({ "list": {}, "cancel": {}, "requests": { "tools": { "call": {} } } });
+                    out.insert("tasks".to_owned(), tasks)
+                }
                 Capability::Subscribe => None,
             };
         }
@@ -144,7 +155,11 @@ mod tests {
     #[test]
     fn what_is_read_is_what_is_declared() {
         fn check(raw: &str, declared: &str) {
-            assert_eq!(Capabilities::read(raw.as_bytes()).declared().to_string(), declared, "{raw}");
+            assert_eq!(
+                Capabilities::read(&Bytes::copy_from_slice(raw.as_bytes())).declared().to_string(),
+                declared,
+                "{raw}"
+            );
         }
         check("{}", "{}");
         check("null", "{}");
@@ -153,8 +168,13 @@ mod tests {
             r#"{"resources":{"subscribe":true},"logging":{},"experimental":{}}"#,
             r#"{"resources":{"subscribe":true,"listChanged":true},"logging":{}}"#,
         );
+        check(
+            r#"{"tasks":{"requests":{"tools":{"call":{}}},"x":1}}"#,
+            r#"{"tasks":{"list":{},"cancel":{},"requests":{"tools":{"call":{}}}}}"#,
+        );
+        check(r#"{"tasks":{"list":{},"requests":{"sampling":{}}}}"#, "{}");
         check(r#"{"resources":{"subscribe":"yes"}}"#, r#"{"resources":{"listChanged":true}}"#);
         let all = Capabilities::all().declared().to_string();
-        assert_eq!(Capabilities::read(all.as_bytes()), Capabilities::all());
+        assert_eq!(Capabilities::read(&all.into()), Capabilities::all());
     }
 }

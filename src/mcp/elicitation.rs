@@ -97,6 +97,36 @@ const ELSEWHERE: [&str; 12] = [
     "dependentSchemas",
 ];
 
+/// JSON-RPC: a call needs the human to go to pages first (MCP 2025-11-25).
+const PAGES_FIRST: &[u8] = b"-32042";
+/// Pages that one error may name.
+const PAGES: usize = 8;
+
+/// Where in the raw error of a call the pages stand that a client would send its human to, each the params
+/// of an elicitation. None where it is another error.
+///
+/// # Errors
+/// It names pages in a way that cannot be read, or too many.
+pub fn pages_first(error: &[u8]) -> Result<Vec<Span>, String> {
+    let at = |raw: &[u8], name: &str| scan::member(raw, name);
+    let is_one = at(error, "code").is_some_and(|code| scan::slice(error, &code) == PAGES_FIRST);
+    if !is_one {
+        return Ok(Vec::new());
+    }
+    let unreadable = || "the pages that it names cannot be read".to_owned();
+    let data = at(error, "data").ok_or_else(unreadable)?;
+    let listed = at(scan::slice(error, &data), "elicitations").ok_or_else(unreadable)?;
+    let start = data.start + listed.start;
+    let mut spans = Vec::new();
+    let listed = scan::slice(error, &(start..data.start + listed.end));
+    let each = |span: Span| spans.push(start + span.start..start + span.end);
+    scan::Cursor::new(listed).items(each).map_err(|_| unreadable())?;
+    if spans.len() > PAGES {
+        return Err(format!("it names more than {PAGES} pages"));
+    }
+    Ok(spans)
+}
+
 /// The form, with what has to be replaced in the params for it to be fit to be shown.
 fn form(params: &Bytes, edits: &mut Vec<(Span, String)>) -> Result<Form, String> {
     let unreadable = || "`requestedSchema` cannot be read".to_owned();
@@ -298,6 +328,20 @@ mod tests {
         ] {
             check(typed, Entry::Typed);
         }
+    }
+
+    #[test]
+    fn the_pages_of_an_error_are_found() {
+        let page = r#"{"mode":"url","message":"m","url":"https://a.example/"}"#;
+        let error = format!(r#"{{"code":-32042,"message":"m","data":{{ "elicitations":[{page}, {page}]}}}}"#);
+        let found = pages_first(error.as_bytes()).unwrap();
+        assert!(found.len() == 2 && found.iter().all(|span| error[span.clone()] == *page), "{found:?}");
+        assert_eq!(pages_first(error.replace("42", "43").as_bytes()), Ok(Vec::new()));
+        for bad in [r#"{"code":-32042}"#, r#"{"code":-32042,"data":{"elicitations":7}}"#] {
+            assert!(pages_first(bad.as_bytes()).is_err(), "{bad}");
+        }
+        let many = format!(r#"{{"code":-32042,"data":{{"elicitations":[{}]}}}}"#, [page; 9].join(","));
+        assert!(pages_first(many.as_bytes()).is_err());
     }
 
     #[test]

@@ -25,8 +25,10 @@ use super::listing::List;
 use super::method::{Address, Method};
 use super::offered::Offered;
 use super::scan::{self, Span};
+use super::tasks::Wanted;
 
 mod lists;
+mod restarts;
 mod reverse;
 
 use lists::Lists;
@@ -50,6 +52,8 @@ pub struct Forward {
     pub edits: Vec<(Span, Bytes)>,
     /// The value of `_meta.progressToken` in them, if there is one.
     pub token: Option<Span>,
+    /// What it is answered with.
+    pub wanted: Wanted,
 }
 
 /// How a call ended.
@@ -160,6 +164,8 @@ pub struct Terms {
     pub prefix: Arc<str>,
     /// From the start of a process to its first whole listing.
     pub start_limit: Duration,
+    /// Starts within a minute; then it waits until the minute is over.
+    pub starts_per_minute: u32,
 }
 
 /// How long a call waits for an upstream that is on its way back.
@@ -167,10 +173,6 @@ const QUEUE_LIMIT: Duration = Duration::from_secs(30);
 /// Subscriptions that a new process is told of, and the bytes of one.
 const SUBSCRIPTIONS: usize = 10_000;
 const SUBSCRIBED: usize = 2_048;
-const FIRST_BACKOFF: Duration = Duration::from_millis(100);
-const LAST_BACKOFF: Duration = Duration::from_secs(30);
-/// A process that was ready for this long was no failed start.
-const STEADY: Duration = Duration::from_secs(20);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
@@ -208,6 +210,8 @@ pub struct Link {
     instructions: Option<String>,
     server_info: Option<Bytes>,
     failures: u32,
+    /// When the processes of the last minute were opened.
+    starts: VecDeque<Duration>,
     ready_since: Duration,
     why_closing: Option<String>,
 }
@@ -232,6 +236,7 @@ impl Link {
             instructions: None,
             server_info: None,
             failures: 0,
+            starts: VecDeque::new(),
             ready_since: Duration::ZERO,
             why_closing: None,
         }
@@ -246,8 +251,7 @@ impl Link {
     /// Takes an event at `now`, a monotonic time from any origin, and appends what is to be done.
     pub fn step(&mut self, now: Duration, event: Event, out: &mut Vec<Command>) {
         match event {
-            Event::Opened if self.offered.is_none() => self.phase = Phase::Waiting,
-            Event::Opened => self.greet(out),
+            Event::Opened => self.opened(now, out),
             Event::Frame(Frame::Line(line)) => self.line(now, &line, out),
             Event::Frame(Frame::TooLong(skim)) => self.too_long(&skim, out),
             Event::Closed(why) => self.closed(now, &why, out),
@@ -534,38 +538,6 @@ impl Link {
             self.why_closing = Some(why.to_owned());
             out.push(Command::Kill);
         }
-    }
-
-    fn closed(&mut self, now: Duration, why: &str, out: &mut Vec<Command>) {
-        if self.phase == Phase::Ready && now.saturating_sub(self.ready_since) >= STEADY {
-            self.failures = 0;
-        }
-        let was_ready = self.phase == Phase::Ready;
-        self.forget_requests(out);
-        let name = escape(&self.terms.name, 80);
-        for id in std::mem::take(&mut self.in_flight) {
-            let why = format!(
-                "The server `{name}` stopped while this call was running ({why}), so its outcome is unknown. \
-                 It is being started again; check whether the call took effect before repeating it."
-            );
-            out.push(Command::Done(id, Outcome::Lost(why)));
-        }
-        self.phase = Phase::Away;
-        self.lists.stopped();
-        self.subscribing.clear();
-        let why = self.why_closing.take().unwrap_or_else(|| why.to_owned());
-        let after = self.backoff();
-        self.failures = self.failures.saturating_add(1);
-        if !was_ready || after > QUEUE_LIMIT / 10 {
-            self.fail_waiting("could not be started", out);
-        }
-        out.push(Command::Down(why));
-        out.push(Command::Timer(Timer::Restart, after));
-    }
-
-    /// The pause before the next start: doubled with every failure since the last steady process.
-    fn backoff(&self) -> Duration {
-        FIRST_BACKOFF.saturating_mul(1 << self.failures.min(12)).min(LAST_BACKOFF)
     }
 
     fn fail_waiting(&mut self, what: &str, out: &mut Vec<Command>) {

@@ -13,7 +13,12 @@ struct Upstream {
 
 impl Upstream {
     fn new() -> Self {
-        let terms = Terms { name: "up".into(), prefix: "up".into(), start_limit: Duration::from_secs(60) };
+        let terms = Terms {
+            name: "up".into(),
+            prefix: "up".into(),
+            start_limit: Duration::from_secs(60),
+            starts_per_minute: 10,
+        };
         let mut new = Self { link: Link::new(terms), now: NOW };
         new.event(Event::Meet(Offered::default()));
         new
@@ -60,7 +65,7 @@ impl Upstream {
             Some(meta.start + inner.start..meta.start + inner.end)
         });
         let edits = vec![(scan::member(&params, "name").unwrap(), Bytes::from_static(b"\"t\""))];
-        let call = Forward { method: Method::CallTool, tool, edits, token, params };
+        let call = Forward { method: Method::CallTool, tool, edits, token, params, wanted: Wanted::Result };
         self.event(Event::Call(id, call))
     }
 }
@@ -243,6 +248,27 @@ fn restarts_back_off_and_a_steady_process_resets_them() {
 }
 
 #[test]
+fn starts_within_a_minute_are_limited_and_the_operator_is_told_by_what() {
+    let mut up = Upstream::new();
+    let end = |up: &mut Upstream, at: u64| {
+        up.event(Event::Opened);
+        up.now = Duration::from_secs(at);
+        // Each ran long enough to count as steady.
+        (up.link.phase, up.link.ready_since) = (Phase::Ready, NOW);
+        up.link.failures = 0;
+        up.event(Event::Closed("gone".to_owned()))
+    };
+    for start in 0..9 {
+        assert_eq!(end(&mut up, start), [r#"Down("gone")"#, "Timer(Restart, 100ms)"]);
+    }
+    let limited = end(&mut up, 20);
+    assert!(limited.iter().any(|line| line.contains("`limits.restarts_per_minute`")), "{limited:?}");
+    assert_eq!(limited.last().unwrap(), "Timer(Restart, 40s)", "until the first is a minute old");
+    up.now = Duration::from_secs(60);
+    assert_eq!(end(&mut up, 61), [r#"Down("gone")"#, "Timer(Restart, 100ms)"]);
+}
+
+#[test]
 fn list_changed_is_quiet_when_nothing_changed() {
     let mut up = Upstream::ready(ONE);
     let changed = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
@@ -370,7 +396,10 @@ fn a_new_process_is_told_the_level_and_the_subscriptions() {
         let id = up.link.mint();
         let tool = Arc::new(Tool::standing_for(method, "up".into()));
         let params = Bytes::from(format!("{{\"uri\":{uri}}}"));
-        up.event(Event::Call(id, Forward { method, tool, params, edits: Vec::new(), token: None }));
+        up.event(Event::Call(
+            id,
+            Forward { method, tool, params, edits: Vec::new(), token: None, wanted: Wanted::Result },
+        ));
         up.line(&format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#));
     };
     subscribe(&mut up, Method::Subscribe(Address::Listed), r#""a:1""#);
@@ -383,7 +412,10 @@ fn a_new_process_is_told_the_level_and_the_subscriptions() {
     let tool = Arc::new(Tool::standing_for(method, "up".into()));
     let params = Bytes::from_static(br#"{"uri":"a:4"}"#);
     let id = up.link.mint();
-    up.event(Event::Call(id, Forward { method, tool, params, edits: Vec::new(), token: None }));
+    up.event(Event::Call(
+        id,
+        Forward { method, tool, params, edits: Vec::new(), token: None, wanted: Wanted::Result },
+    ));
     up.event(Event::Cancel(id, None));
     assert!(up.link.subscribing.is_empty(), "what was given up leaves nothing behind");
     up.event(Event::Closed("gone".to_owned()));
@@ -403,7 +435,12 @@ fn a_new_process_is_told_the_level_and_the_subscriptions() {
 
 #[test]
 fn a_process_is_greeted_once_the_client_is_known() {
-    let terms = Terms { name: "up".into(), prefix: "up".into(), start_limit: Duration::from_secs(60) };
+    let terms = Terms {
+        name: "up".into(),
+        prefix: "up".into(),
+        start_limit: Duration::from_secs(60),
+        starts_per_minute: 10,
+    };
     let mut up = Upstream { link: Link::new(terms), now: NOW };
     assert_eq!(up.event(Event::Opened), [""; 0]);
     let declared = Bytes::from_static(br#"{"elicitation":{"form":{}},"sampling":{}}"#);

@@ -18,6 +18,12 @@ pub enum Method {
     GetPrompt,
     /// `completion/complete`.
     Complete,
+    /// `tasks/get`: how a task stands.
+    GetTask,
+    /// `tasks/result`: what came of a call that was answered with a task.
+    TaskResult,
+    /// `tasks/cancel`.
+    CancelTask,
 }
 
 /// How an upstream came to be asked for a uri.
@@ -39,6 +45,9 @@ impl Method {
             Self::Unsubscribe => "resources/unsubscribe",
             Self::GetPrompt => "prompts/get",
             Self::Complete => "completion/complete",
+            Self::GetTask => "tasks/get",
+            Self::TaskResult => "tasks/result",
+            Self::CancelTask => "tasks/cancel",
         }
     }
 
@@ -50,7 +59,10 @@ impl Method {
             | Self::Subscribe(_)
             | Self::Unsubscribe
             | Self::GetPrompt
-            | Self::Complete => RefusalForm::Error,
+            | Self::Complete
+            | Self::GetTask
+            | Self::TaskResult
+            | Self::CancelTask => RefusalForm::Error,
         }
     }
 }

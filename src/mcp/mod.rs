@@ -18,11 +18,12 @@ mod routes;
 mod sampling;
 mod scan;
 mod session;
+mod tasks;
 mod template;
 
 pub use capability::{Capabilities, Capability, Level};
 pub use catalog::{Catalog, Listing, Resolved, Shows, Standing, Tool};
-pub use elicitation::{Elicitation, Way};
+pub use elicitation::{Elicitation, Way, pages_first};
 pub use entry::Entry;
 pub use envelope::{Body, Id, Incoming, Junk, Sender};
 pub use framing::{Frame, LINE_LIMIT, Lines, Skim};
@@ -37,7 +38,8 @@ pub use offered::{Modes, Offered, Reverse, Sampling};
 pub use requests::Advertised;
 pub use routes::Found;
 pub use sampling::sampling_shown;
-pub use scan::Span;
+pub use scan::{Span, spliced};
 pub use session::{
     Command as SessionCommand, Event as SessionEvent, Offer, Reply, Said, Session, Timer as SessionTimer,
 };
+pub use tasks::{Wanted, created};

@@ -85,7 +85,9 @@ impl Offered {
         };
         Self {
             roots: at("roots"),
-            sampling: at("sampling").filter(|_| sampling == Sampling::On).map(|raw| without(&raw, "context")),
+            sampling: at("sampling")
+                .filter(|_| sampling == Sampling::On)
+                .map(|raw| scan::without(&raw, &["context"])),
             elicitation: at("elicitation"),
         }
     }
@@ -127,17 +129,6 @@ impl Offered {
             self.roots.as_deref().and_then(|raw| Some(scan::slice(raw, &scan::member(raw, "listChanged")?)));
         told == Some(b"true")
     }
-}
-
-/// An object without the members of this name.
-fn without(raw: &Bytes, name: &str) -> Bytes {
-    let Ok(members) = scan::members(raw) else { return Bytes::from_static(b"{}") };
-    if members.iter().all(|(key, _)| !scan::is(scan::slice(raw, key), name)) {
-        return raw.clone();
-    }
-    let kept = members.iter().filter(|(key, _)| !scan::is(scan::slice(raw, key), name));
-    let kept: Vec<&[u8]> = kept.map(|(key, value)| scan::slice(raw, &(key.start..value.end))).collect();
-    [b"{", kept.join(&b","[..]).as_slice(), b"}"].concat().into()
 }
 
 #[cfg(test)]

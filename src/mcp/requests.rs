@@ -13,6 +13,7 @@ use super::link::{LATEST, REVISIONS};
 use super::offered::Modes;
 use super::scan::{self, Span};
 use super::session::Said;
+use super::tasks::Wanted;
 
 /// The one revision with batches.
 pub(crate) const BATCH_REVISION: &str = "2025-03-26";
@@ -26,15 +27,20 @@ pub(crate) struct Greeting {
     pub(crate) version: &'static str,
     /// `clientInfo.name`.
     pub(crate) client: Arc<str>,
-    /// Whether it can show a form.
-    pub(crate) can_ask: bool,
+    /// How it can ask its human.
+    pub(crate) modes: Modes,
     /// Raw `capabilities`; `{}` where there are none.
     pub(crate) capabilities: Bytes,
 }
 
 impl Default for Greeting {
     fn default() -> Self {
-        Self { version: LATEST, client: "".into(), can_ask: false, capabilities: Bytes::from_static(b"{}") }
+        Self {
+            version: LATEST,
+            client: "".into(),
+            modes: Modes::default(),
+            capabilities: Bytes::from_static(b"{}"),
+        }
     }
 }
 
@@ -49,9 +55,9 @@ impl Greeting {
         };
         let client = inner(at("clientInfo"), "name");
         let client = client.as_deref().and_then(scan::text).unwrap_or_default().as_ref().into();
-        let can_ask = inner(at("capabilities"), "elicitation").is_some_and(|raw| Modes::read(&raw).form);
+        let modes = inner(at("capabilities"), "elicitation").map(|raw| Modes::read(&raw)).unwrap_or_default();
         let capabilities = Bytes::copy_from_slice(at("capabilities").unwrap_or(b"{}"));
-        Self { version, client, can_ask, capabilities }
+        Self { version, client, modes, capabilities }
     }
 
     /// The raw result of `initialize`.
@@ -98,6 +104,8 @@ pub(crate) struct ToolCall {
     pub(crate) arguments: Option<Bytes>,
     /// The value of `_meta.progressToken`.
     pub(crate) token: Option<Span>,
+    /// Whether a task is asked for.
+    pub(crate) wanted: Wanted,
 }
 
 impl ToolCall {
@@ -106,6 +114,7 @@ impl ToolCall {
         let mut name = None;
         let mut arguments = None;
         let mut meta = None;
+        let mut wanted = Wanted::Result;
         let mut cursor = scan::Cursor::new(&params);
         let scanned = cursor.members(|key, value| {
             let key = scan::slice(&params, &key);
@@ -115,6 +124,8 @@ impl ToolCall {
                 arguments = Some(value);
             } else if scan::is(key, "_meta") {
                 meta = Some(value);
+            } else if scan::is(key, "task") && scan::slice(&params, &value).starts_with(b"{") {
+                wanted = Wanted::Task;
             }
         });
         scanned.ok()?;
@@ -122,7 +133,7 @@ impl ToolCall {
         let exported = scan::text(scan::slice(&params, &name))?.into_owned();
         let token = meta.and_then(|meta| token_in(&params, &meta));
         let arguments = arguments.map(|span| params.slice(span));
-        Some(Self { params, exported, name, arguments, token })
+        Some(Self { params, exported, name, arguments, token, wanted })
     }
 }
 
@@ -186,7 +197,7 @@ mod tests {
         fn check(params: &str, version: &str, client: &str, can_ask: bool) {
             let found = Greeting::read(params.as_bytes());
             assert_eq!(
-                (found.version, &*found.client, found.can_ask),
+                (found.version, &*found.client, found.modes.form),
                 (version, client, can_ask),
                 "{params}"
             );

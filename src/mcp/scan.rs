@@ -8,6 +8,8 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use bytes::Bytes;
+
 /// Where something stands in the scanned bytes.
 pub type Span = Range<usize>;
 
@@ -342,6 +344,14 @@ pub(crate) fn text(raw: &[u8]) -> Option<Cow<'_, str>> {
     }
 }
 
+/// `source` with each span replaced; spans stand in ascending order.
+pub fn spliced(source: &[u8], edits: &[(Span, Bytes)]) -> Bytes {
+    let edits: Vec<(Span, &[u8])> = edits.iter().map(|(span, new)| (span.clone(), &new[..])).collect();
+    let mut out = Vec::with_capacity(source.len() + 256);
+    splice(source, &edits, &mut out);
+    out.into()
+}
+
 /// Copies `source` into `out` with each span replaced; spans stand in ascending order.
 pub(crate) fn splice(source: &[u8], edits: &[(Span, &[u8])], out: &mut Vec<u8>) {
     let mut from = 0;
@@ -351,6 +361,18 @@ pub(crate) fn splice(source: &[u8], edits: &[(Span, &[u8])], out: &mut Vec<u8>) 
         from = span.end;
     }
     out.extend_from_slice(source.get(from..).unwrap_or_default());
+}
+
+/// An object without the members of these names. What is no object becomes an empty one.
+pub(crate) fn without(raw: &Bytes, names: &[&str]) -> Bytes {
+    let Ok(members) = members(raw) else { return Bytes::from_static(b"{}") };
+    let is_out = |key: &Span| names.iter().any(|name| is(slice(raw, key), name));
+    if !members.iter().any(|(key, _)| is_out(key)) {
+        return raw.clone();
+    }
+    let kept = members.iter().filter(|(key, _)| !is_out(key));
+    let kept: Vec<&[u8]> = kept.map(|(key, value)| slice(raw, &(key.start..value.end))).collect();
+    [b"{", kept.join(&b","[..]).as_slice(), b"}"].concat().into()
 }
 
 /// Turns line breaks between tokens into spaces: a raw value may hold them, a stdio frame may not.

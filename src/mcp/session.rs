@@ -22,13 +22,15 @@ use super::framing::{Frame, Skim};
 use super::link::Forward;
 use super::listing::List;
 use super::method::{Method, RefusalForm};
-use super::offered::Reverse;
+use super::offered::{Modes, Reverse};
 use super::requests::{self, Advertised, Greeting};
 use super::scan::{self, Span};
+use super::tasks::{Tasks, Wanted};
 
 mod forwarding;
 mod lists;
 mod relayed;
+mod tasks;
 
 use lists::Known;
 
@@ -58,9 +60,9 @@ pub enum Event {
     },
     /// Nobody waits for the answer to this question any more.
     Withdraw(u64),
-    /// An upstream asks the client something, under an id from [`Session::mint`]: the raw params as they
+    /// This upstream asks the client something, under an id from [`Session::mint`]: the raw params as they
     /// may be shown.
-    Relay(u64, Reverse, Bytes),
+    Relay(u64, Arc<str>, Reverse, Bytes),
     /// Nobody waits for the answer to that any more, for this raw reason.
     Unrelay(u64, Option<Bytes>),
     /// A timer has run out.
@@ -164,8 +166,12 @@ enum Pending {
 struct Call {
     id: Id,
     method: Method,
+    upstream: Arc<str>,
     token: Option<Bytes>,
     beats: u32,
+    wanted: Wanted,
+    /// The task that it is about, by our id.
+    about: Option<String>,
 }
 
 /// The state machine.
@@ -173,6 +179,8 @@ struct Call {
 pub struct Session {
     catalog: Catalog,
     list_wait: Duration,
+    /// Requests that may wait for their answers.
+    open_requests: u32,
     advertised: Advertised,
     greeting: Greeting,
     is_greeted: bool,
@@ -183,16 +191,18 @@ pub struct Session {
     questions: BTreeMap<u64, u64>,
     lists: Known,
     relayed: relayed::Relayed,
+    tasks: Tasks,
     is_met: bool,
 }
 
 impl Session {
     /// A session before its handshake. Lists wait for starting upstreams at most `list_wait` from the
-    /// first list on.
-    pub fn new(catalog: Catalog, list_wait: Duration, advertised: Advertised) -> Self {
+    /// first list on; at most `open_requests` wait for their answers.
+    pub fn new(catalog: Catalog, list_wait: Duration, advertised: Advertised, open_requests: u32) -> Self {
         Self {
             catalog,
             list_wait,
+            open_requests,
             advertised,
             greeting: Greeting::default(),
             is_greeted: false,
@@ -203,6 +213,7 @@ impl Session {
             questions: BTreeMap::new(),
             lists: Known::default(),
             relayed: relayed::Relayed::default(),
+            tasks: Tasks::default(),
             is_met: false,
         }
     }
@@ -214,7 +225,12 @@ impl Session {
 
     /// Whether the client declared form elicitation.
     pub fn can_ask(&self) -> bool {
-        self.greeting.can_ask
+        self.greeting.modes.form
+    }
+
+    /// How the client can ask its human.
+    pub fn modes(&self) -> Modes {
+        self.greeting.modes
     }
 
     /// Whether nothing is left to be answered.
@@ -236,12 +252,15 @@ impl Session {
             Event::Upstream(name, standing) => self.upstream(&name, standing, out),
             Event::Finished(call, reply) => self.finished(call, reply, out),
             Event::Progress(call, params, token) => self.progress(call, &params, token, out),
-            Event::Heard(upstream, method, params) => self.heard(&upstream, &method, params.as_deref(), out),
+            Event::Heard(upstream, method, params) => self.heard(&upstream, &method, params, out),
             Event::Ask { question, call, message, schema } => {
                 self.ask(question, call, &message, &schema, out);
             }
             Event::Withdraw(question) => self.withdraw(question, out),
-            Event::Relay(id, reverse, params) => self.relay(id, reverse, &params, out),
+            Event::Relay(id, upstream, reverse, params) => {
+                let params = self.tasks.related(&upstream, params);
+                self.relay(id, reverse, &params, out);
+            }
             Event::Unrelay(id, reason) => self.unrelay(id, reason.as_deref(), out),
             Event::Timer(timer) => self.timer(timer, out),
         }
@@ -311,6 +330,14 @@ impl Session {
             ));
             return;
         }
+        if u32::try_from(self.pending.len()).is_ok_and(|open| open >= self.open_requests) && method != b"ping"
+        {
+            let why = format!(
+                "{} requests are open; `limits.open_requests` in the configuration raises the limit",
+                self.pending.len()
+            );
+            return self.reject(&id, &why, out);
+        }
         // A client that asks for something without a handshake has declared nothing.
         if !self.is_met && !matches!(method, b"initialize" | b"ping") {
             self.meet(out);
@@ -323,10 +350,14 @@ impl Session {
             b"prompts/get" => self.prompt(id, params, out),
             b"completion/complete" => self.complete(id, params, out),
             b"logging/setLevel" => set_level(&id, params.as_deref().unwrap_or_default(), out),
+            b"tasks/get" => self.task(id, Method::GetTask, params, out),
+            b"tasks/result" => self.task(id, Method::TaskResult, params, out),
+            b"tasks/cancel" => self.task(id, Method::CancelTask, params, out),
+            b"tasks/list" => self.list_tasks(&id, params.as_deref(), out),
             b"ping" => out.push(Command::Send(envelope::result(&id, b"{}"))),
             b"initialize" => {
                 self.greeting = Greeting::read(params.as_deref().unwrap_or_default());
-                let shows = if self.greeting.can_ask { Shows::AlsoReworded } else { Shows::Accepted };
+                let shows = if self.greeting.modes.form { Shows::AlsoReworded } else { Shows::Accepted };
                 self.catalog.show(shows);
                 let answer = self.greeting.answer(&self.advertised);
                 out.push(Command::Send(envelope::result(&id, answer.as_bytes())));
@@ -346,8 +377,15 @@ impl Session {
     }
 
     /// Passes on what an upstream tells its clients.
-    fn heard(&self, upstream: &str, method: &[u8], params: Option<&[u8]>, out: &mut Vec<Command>) {
+    fn heard(&mut self, upstream: &str, method: &[u8], params: Option<Bytes>, out: &mut Vec<Command>) {
         let Ok(method) = std::str::from_utf8(method) else { return };
+        let params = if method == tasks::STATUS {
+            let Some(params) = params.and_then(|raw| self.task_news(upstream, &raw)) else { return };
+            Some(params)
+        } else {
+            params.map(|raw| self.tasks.related(upstream, raw))
+        };
+        let params = params.as_deref();
         let uri = params.and_then(|params| {
             let uri = scan::member(params, "uri").filter(|_| method == "notifications/resources/updated")?;
             scan::text(scan::slice(params, &uri))
@@ -373,7 +411,16 @@ impl Session {
         let number = self.next_call;
         let token = forward.token.as_ref().map(|token| forward.params.slice(token.clone()));
         self.pending.insert(id.key(), (id.clone(), Pending::Call(number)));
-        self.calls.insert(number, Call { id, method: forward.method, token, beats: 0 });
+        let call = Call {
+            id,
+            method: forward.method,
+            upstream: forward.tool.upstream.clone(),
+            token,
+            beats: 0,
+            wanted: forward.wanted,
+            about: None,
+        };
+        self.calls.insert(number, call);
         out.push(Command::Call { call: number, forward, arguments, offer });
     }
 
@@ -387,7 +434,7 @@ impl Session {
         let Some(call) = self.calls.remove(&number) else { return };
         self.pending.remove(&call.id.key());
         out.push(Command::Send(match reply {
-            Reply::Result(raw) => envelope::result(&call.id, &raw),
+            Reply::Result(raw) => envelope::result(&call.id, &self.shown(&call, raw)),
             Reply::Error(raw) => envelope::raw_error(&call.id, &raw),
             Reply::Refused(text) => match call.method.refusal() {
                 RefusalForm::ToolResult => envelope::refusal(&call.id, &text),
@@ -395,6 +442,7 @@ impl Session {
             },
             Reply::Broken(why) => envelope::error(&call.id, envelope::INTERNAL_ERROR, &why),
         }));
+        self.tell_early(&call, out);
     }
 
     fn cancelled(&mut self, params: &Bytes, out: &mut Vec<Command>) {
@@ -419,7 +467,7 @@ impl Session {
 
     fn ask(&mut self, question: u64, number: u64, message: &str, schema: &Value, out: &mut Vec<Command>) {
         // Between calls (0) a client may still be asked about what it gives a server of itself.
-        if !self.greeting.can_ask || (number != 0 && !self.calls.contains_key(&number)) {
+        if !self.greeting.modes.form || (number != 0 && !self.calls.contains_key(&number)) {
             out.push(Command::Answered(question, Said::Gone));
             return;
         }

@@ -22,6 +22,7 @@ impl Policy {
         let roles = [
             ("uri", uri),
             ("name", Role::Selector),
+            ("taskId", Role::Selector),
             ("ref", Role::Content),
             ("arguments", Role::Content),
             ("argument", Role::Content),

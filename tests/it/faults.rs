@@ -220,3 +220,128 @@ fn with_a_full_disk_under_the_audit_log_no_call_goes_out() {
     client.says(&["the audit log cannot be written"]);
     assert_eq!(stage.upstreams[0].count("tools/call"), 0);
 }
+
+/// A server in a few lines of Python: it lists one tool `t`, then does `and_then` with each call.
+fn bare(and_then: &str) -> Value {
+    let program = format!(
+        r#"
+import json, sys, time
+def say(id, result):
+    print(json.dumps({{"jsonrpc": "2.0", "id": id, "result": result}}), flush=True)
+for line in sys.stdin:
+    m = json.loads(line)
+    if m.get("method") == "initialize":
+        say(m["id"], {{"protocolVersion": "2025-06-18", "capabilities": {{"tools": {{}}}}, "serverInfo": {{"name": "b", "version": "1"}}}})
+    elif m.get("method") == "tools/list":
+        say(m["id"], {{"tools": [{{"name": "t", "inputSchema": {{"type": "object"}}}}]}})
+    elif m.get("method") == "tools/call":
+        {and_then}
+"#
+    );
+    json!({"command": "python3", "args": ["-c", program]})
+}
+
+/// Servers in a config whose messages have at most 64 KiB.
+fn with_small_messages(servers: &[(&str, Value)]) -> Option<Stage> {
+    let options = Options {
+        settings: Some(json!({"limits": {"message_bytes": 65_536}})),
+        servers: servers.iter().map(|(name, entry)| ((*name).to_owned(), entry.clone())).collect(),
+        ..Options::default()
+    };
+    Stage::with(&[("b", json!({"tools": ["t"]}))], options)
+}
+
+#[test]
+fn a_server_that_does_not_read_is_ended_and_hinders_nobody() {
+    // It reads the first call, and nothing more.
+    let mut stuck = bare("time.sleep(3600)");
+    // For the calls that its successor gets.
+    stuck["call_timeout"] = json!("10s");
+    let Some(stage) = with_small_messages(&[("stuck", stuck)]) else { return };
+    let mut client = stage.client();
+    client.tools(&["stuck__t", "b__t"]);
+    let text = "x".repeat(60_000);
+    let mut asked = Vec::new();
+    // More than any pipe holds, and than what waits for four of the longest messages.
+    for n in 0..30 {
+        let call = json!({"name": "stuck__t", "arguments": {"text": text, "n": n}});
+        asked.push(client.ask("tools/call", &call));
+        if n % 10 == 0 {
+            assert_eq!(client.call("b__t", &json!({"n": n})).text(), format!("{{\"n\": {n}}}"));
+        }
+    }
+    client.says(&["it does not read what it is sent and is ended"]);
+    for id in &asked {
+        let reply = client.answer(id);
+        assert!(reply.failed() && reply.line.len() < 2_000, "{}", reply.line);
+    }
+    assert!(!client.call("b__t", &json!({})).failed());
+}
+
+/// The most resident memory that a process had, in MiB, where the system tells it.
+fn peak(pid: u32) -> Option<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
+    line.split_whitespace().nth(1)?.parse::<u64>().ok().map(|kib| kib / 1024)
+}
+
+#[test]
+fn a_line_of_many_megabytes_costs_that_call_and_no_memory() {
+    let megabytes = std::env::var("BOUNCER_FAULT_MEGABYTES").ok().and_then(|text| text.parse().ok());
+    let megabytes: u64 = megabytes.unwrap_or(192);
+    let and_then = format!(
+        r#"
+        sys.stdout.write('{{"jsonrpc":"2.0","id":%d,"result":{{"content":[{{"type":"text","text":"' % m["id"])
+        for n in range({megabytes}):
+            sys.stdout.write("x" * (1 << 20))
+        print('"}}]}}}}', flush=True)"#
+    );
+    let Some(stage) = with_small_messages(&[("long", bare(and_then.trim_start()))]) else { return };
+    let mut client = stage.client();
+    client.tools(&["long__t", "b__t"]);
+    let before = peak(client.pid());
+    let reply = client.call("long__t", &json!({}));
+    assert!(reply.failed() && reply.line.contains("limits.message_bytes"), "{}", reply.line);
+    assert!(!client.call("b__t", &json!({})).failed());
+    if let Some((before, after)) = before.zip(peak(client.pid())) {
+        assert!(after < before + 32, "{before} MiB became {after} MiB");
+    }
+}
+
+#[test]
+fn one_open_request_too_many_is_refused_by_its_own_limit() {
+    let script = json!({"tools": ["t"], "calls": {"t": [{"wait": "go"}, {"echo": true}]}});
+    let options = Options { settings: Some(json!({"limits": {"open_requests": 2}})), ..Options::default() };
+    let Some(stage) = Stage::with(&[("a", script)], options) else { return };
+    let mut client = stage.client();
+    client.tools(&["a__t"]);
+    let call = json!({"name": "a__t", "arguments": {}});
+    let open = [client.ask("tools/call", &call), client.ask("tools/call", &call)];
+    let refused = client.request("tools/call", &call);
+    assert!(refused.code() == -32600 && refused.line.contains("`limits.open_requests`"), "{}", refused.line);
+    assert_eq!(client.request("ping", &json!({})).message["result"], json!({}));
+    for id in &open {
+        stage.upstreams[0].release("go");
+        assert!(!client.answer(id).failed());
+    }
+    let again = client.ask("tools/call", &call);
+    stage.upstreams[0].release("go");
+    assert!(!client.answer(&again).failed(), "what was answered makes room");
+}
+
+#[test]
+fn what_is_said_of_one_server_in_the_log_has_its_own_limit() {
+    let junk: Vec<_> = (0..20).map(|n| json!({"raw": format!("junk {n}\n")})).collect();
+    let mut steps = junk;
+    steps.push(json!({"echo": true}));
+    let options = Options { settings: Some(json!({"limits": {"log_lines": 3}})), ..Options::default() };
+    let script = json!({"tools": ["t"], "calls": {"t": steps}});
+    let Some(stage) = Stage::with(&[("a", script)], options) else { return };
+    let mut client = stage.client();
+    client.tools(&["a__t"]);
+    assert!(!client.call("a__t", &json!({})).failed());
+    client.says(&["nothing more is said of it (`limits.log_lines` in the configuration)"]);
+    client.close();
+    client.end();
+    assert_eq!(client.stderr().matches("upstream `a`: ").count(), 3, "{}", client.stderr());
+}

@@ -33,6 +33,8 @@ struct Said {
     requests: BTreeMap<u64, String>,
     answers: BTreeMap<u64, String>,
     notifications: Vec<String>,
+    /// What the server asked, each with the client's answer, in no order.
+    asked: Vec<(String, String)>,
 }
 
 /// Reads what `tee.py` wrote down. Names lose their prefix; the handshake and changes of lists, which the
@@ -40,10 +42,18 @@ struct Said {
 fn said(log: &Path, prefix: &str) -> Said {
     let text = std::fs::read_to_string(log).expect("a log");
     let mut said = Said::default();
-    let mut handshake = Vec::new();
+    let (mut handshake, mut asked) = (Vec::new(), BTreeMap::new());
+    // Each task by its number, whoever gave it an id.
+    let mut tasks: Vec<String> = Vec::new();
+    let of = |line: &str| Some(line.split_once("\"taskId\":\"")?.1.split_once('"')?.0.to_owned());
     for line in text.lines() {
         let (direction, line) = line.split_at(2);
-        let line = line.replace(&format!("\"{prefix}"), "\"");
+        let mut line = line.replace(&format!("\"{prefix}"), "\"");
+        tasks.extend(of(&line).filter(|id| !tasks.contains(id)));
+        for (number, id) in tasks.iter().enumerate() {
+            line = line.replace(id, &format!("task {number}"));
+        }
+        let line = line.replace("Server `every` asks this, not Bouncer:\\n> ", "");
         let message: Message<'_> =
             serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"));
         let raw = |value: Option<&RawValue>| value.map_or("-", RawValue::get).to_owned();
@@ -54,17 +64,34 @@ fn said(log: &Path, prefix: &str) -> Said {
                 said.requests.insert(id, format!("{method} {}", raw(message.params)));
             }
             ("< ", None, Some(id)) if !handshake.contains(&id) => {
-                said.answers.insert(id, format!("{} {}", raw(message.result), raw(message.error)));
+                let mut result = raw(message.result);
+                if result.starts_with("{\"tasks\":") {
+                    // This list is the proxy's own, of what it knows.
+                    result = result.replace(",\"_meta\":{}", "");
+                }
+                said.answers.insert(id, format!("{result} {}", raw(message.error)));
             }
             (_, Some(method), None)
                 if method.ends_with("list_changed") || method == "notifications/initialized" => {}
             (direction, Some(method), None) => {
                 said.notifications.push(format!("{direction}{method} {}", raw(message.params)));
             }
+            ("< ", Some(method), Some(id)) => {
+                asked.insert(id, format!("{method} {}", raw(message.params)));
+            }
+            ("> ", None, Some(id)) => {
+                let request = asked.remove(&id).expect("it was asked");
+                // Bouncer's own questions are no part of the session.
+                if !request.contains("Let server `every`") {
+                    said.asked.push((request, format!("{} {}", raw(message.result), raw(message.error))));
+                }
+            }
             ("< ", None, Some(_)) => {}
             other => panic!("{other:?}: {line}"),
         }
     }
+    assert!(asked.is_empty(), "the client answered all: {asked:?}");
+    said.asked.sort();
     // Progress and log messages may pass each other on their way through the proxy.
     said.notifications.sort();
     said
@@ -121,8 +148,30 @@ fn requests() -> Value {
     ])
 }
 
-/// Plays the session with one client, direct and through the proxy.
-fn compare(client: impl Fn(&Path) -> Command) {
+/// What a server does that asks something of its client: all of `server-everything` that is for a client
+/// with roots, sampling and elicitation, and its tasks.
+fn requests_of_a_rich_client() -> Value {
+    let tool = |name: &str, arguments: Value| json!(["tools/call", {"name": name, "arguments": arguments}]);
+    let task = |topic: &str, ambiguous: bool| json!(["task", {"name": "simulate-research-query", "arguments": {"topic": topic, "ambiguous": ambiguous}}]);
+    let page = json!({"url": "https://login.example/x", "message": "Sign in", "elicitationId": "e-1"});
+    json!([
+        ["logging/setLevel", {"level": "debug"}],
+        ["roots told", {"times": 1}],
+        ["tools/list", {}],
+        tool("get-roots-list", json!({})),
+        ["roots changed", {}],
+        ["roots told", {"times": 2}],
+        tool("trigger-sampling-request", json!({"prompt": "h\u{e9}llo", "maxTokens": 10})),
+        tool("trigger-elicitation-request", json!({})),
+        tool("trigger-url-elicitation", page),
+        task("birds", false),
+        task("python", true),
+        ["ping", {}],
+    ])
+}
+
+/// Plays a session with one client, direct and through the proxy: what was said in both.
+fn play(client: impl Fn(&Path) -> Command, capabilities: &Value, requests: &Value) -> (Said, Said) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let folder = folder.path().canonicalize().expect("it is there");
     let fixture = |name: &str| Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/fixtures").join(name);
@@ -130,7 +179,7 @@ fn compare(client: impl Fn(&Path) -> Command) {
     let server = json!({"command": "node", "args": ["--require", fixture("still.cjs"), dist, "stdio"]});
     // The tools would ask about urls and the like; what is compared here is what passes.
     let config = json!({"list_wait": "120s", "upstreams": {"every": server}});
-    let policy = json!({"every.*": {"exfiltrating": false}});
+    let policy = json!({"tools": {"every.*": {"exfiltrating": false}}, "sampling": ["every"]});
     let path = |name: &str| folder.join(name);
     std::fs::write(path("bouncer.yaml"), config.to_string()).expect("a writable folder");
     std::fs::write(path("policy.yaml"), policy.to_string()).expect("a writable folder");
@@ -151,7 +200,8 @@ fn compare(client: impl Fn(&Path) -> Command) {
         let log = path(&format!("{name}.log"));
         let mut words = vec![json!("python3"), json!(fixture("tee.py")), json!(log)];
         words.extend(command.as_array().expect("a list").clone());
-        let plan = json!({"command": words, "prefix": prefix, "requests": requests()});
+        let plan =
+            json!({"command": words, "prefix": prefix, "requests": requests, "capabilities": capabilities});
         let plan_file = path(&format!("{name}.json"));
         std::fs::write(&plan_file, plan.to_string()).expect("a writable folder");
         let output = client(&plan_file).stdin(Stdio::null()).output().expect("the client ends");
@@ -159,14 +209,25 @@ fn compare(client: impl Fn(&Path) -> Command) {
         assert!(output.status.success(), "{name}: {}\n{stderr}", output.status);
         heard.push(said(&log, if prefix.is_empty() { "\u{0}" } else { prefix }));
     }
-    let (through, direct) = (heard.remove(1), heard.remove(0));
+    let through = heard.remove(1);
+    (heard.remove(0), through)
+}
+
+/// Plays the session of a client without capabilities.
+fn compare(client: impl Fn(&Path) -> Command) {
+    let (direct, through) = play(client, &json!({}), &requests());
     let count = requests().as_array().map_or(0, Vec::len);
     assert_eq!((direct.requests.len(), direct.answers.len()), (count, count));
     assert!(direct.notifications.len() >= 8, "{:#?}", direct.notifications);
+    same(&direct, &through);
+}
+
+fn same(direct: &Said, through: &Said) {
     for (id, request) in &direct.requests {
         assert_eq!(through.requests.get(id), Some(request));
         assert_eq!(through.answers.get(id), direct.answers.get(id), "the answer to {request}");
     }
+    assert_eq!(through.asked, direct.asked);
     assert_eq!(through.notifications, direct.notifications);
     assert_eq!(through, direct);
 }
@@ -192,6 +253,28 @@ fn a_session_through_the_proxy_is_the_direct_one_with_the_npm_client() {
             command
         });
     }
+}
+
+#[test]
+fn what_a_server_asks_through_the_proxy_is_what_it_asks_directly() {
+    if !Runtime::NodePackages.or_not_run() {
+        return;
+    }
+    let client = |plan: &Path| {
+        let mut command = Command::new("node");
+        let script: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/clients/session.mjs");
+        command.arg(script).arg(plan).arg(deps("npm"));
+        command
+    };
+    let all = json!({"roots": {"listChanged": true}, "sampling": {}, "elicitation": {"form": {}, "url": {}}});
+    let (direct, through) = play(client, &all, &requests_of_a_rich_client());
+    let of = |method: &str| direct.asked.iter().filter(|(asked, _)| asked.starts_with(method)).count();
+    let counts = (of("roots/list"), of("sampling/createMessage"), of("elicitation/create"));
+    assert_eq!(counts, (2, 1, 3), "{:#?}", direct.asked);
+    let status = |said: &&String| said.contains("notifications/tasks/status");
+    assert!(direct.notifications.iter().filter(status).count() >= 8, "{:#?}", direct.notifications);
+    assert_eq!(direct.requests.len(), 17, "{:#?}", direct.requests);
+    same(&direct, &through);
 }
 
 /// A value 10,000 arrays deep.

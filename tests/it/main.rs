@@ -43,4 +43,5 @@ mod reverse;
 mod schemas;
 mod serve;
 mod stage;
+mod tasks;
 mod workflows;

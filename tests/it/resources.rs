@@ -103,8 +103,10 @@ fn a_uri_goes_to_who_listed_it_and_else_to_a_template() {
     client.end();
     let audit = stage.audit();
     let of = |kind: &str| audit.iter().filter(|record| record["kind"] == kind).count();
-    assert_eq!((of("verdict"), of("outcome")), (5, 5), "{audit:#?}");
-    assert!(audit.iter().all(|record| record["tool"] == "resources/read"), "{audit:#?}");
+    assert_eq!((of("verdict"), of("outcome")), (6, 5), "{audit:#?}");
+    let (refused, others): (Vec<_>, Vec<_>) = audit.iter().partition(|record| record["verdict"] == "deny");
+    assert_eq!(refused.iter().map(|record| &record["tool"]).collect::<Vec<_>>(), ["y:1"]);
+    assert!(others.iter().all(|record| record["tool"] == "resources/read"), "{audit:#?}");
 }
 
 #[test]

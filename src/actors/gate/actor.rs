@@ -77,6 +77,7 @@ pub struct Settings {
 }
 
 /// A call that was let through and has not ended.
+#[derive(Clone)]
 pub(super) struct Forwarded {
     pub(super) arguments: Arc<Value>,
     pub(super) own_data: Arc<[OwnPlace]>,
@@ -84,7 +85,15 @@ pub(super) struct Forwarded {
     pub(super) granted: Vouched,
     /// What its result is.
     pub(super) source: Source,
+    /// For the request of a task's result: the tool that made the task, and the upstream's id of it.
+    pub(super) task: Option<(Arc<str>, TaskKey)>,
 }
+
+/// A task by its upstream and that one's id of it.
+pub(super) type TaskKey = (Arc<str>, Arc<str>);
+
+/// Tasks whose calls are remembered. The result of one that is not is recorded as any other result.
+const TASKS: usize = 4_096;
 
 /// The rules of requests, by upstream, method and effect.
 type RequestRules = BTreeMap<(Arc<str>, &'static str, Effect), Arc<Known>>;
@@ -103,6 +112,8 @@ pub(super) struct Core {
     last_run: LastRun,
     process: String,
     tickets: RefCell<BTreeMap<u64, Forwarded>>,
+    /// Calls that were answered with a task and whose result is still to come.
+    tasks: RefCell<BTreeMap<TaskKey, Forwarded>>,
     next: Cell<u64>,
     links: RefCell<BTreeMap<(String, u64, String), BTreeSet<String>>>,
     /// Whose turn it is to pay: a sum that is judged vouches for nobody else until it is noted as spent.
@@ -196,6 +207,7 @@ impl GateActor {
                 last_run,
                 process,
                 tickets: RefCell::default(),
+                tasks: RefCell::default(),
                 next: Cell::new(0),
                 links: RefCell::default(),
                 paying: Arc::default(),
@@ -228,7 +240,8 @@ impl Handler<RecordOutput> for GateActor {
     /// index takes no more is withheld.
     fn handle(&mut self, msg: RecordOutput, _: &mut Self::Context) -> Self::Result {
         let core = &self.core;
-        let forwarded = core.tickets.borrow_mut().remove(&msg.ticket.0);
+        let forwarded =
+            core.tickets.borrow_mut().remove(&msg.ticket.0).map(|call| core.with_tasks(&msg, call));
         let ended = match core.shared.outcome.try_send(AppendOutcome { open: core.ended(&msg) }) {
             Ok(()) => None,
             Err(SendError::Full(ended)) => Some(ended),
@@ -284,6 +297,37 @@ impl Core {
         })
     }
 
+    /// A call whose result is asked for through its task is recorded as what it was; of several results the
+    /// first is its.
+    pub(super) fn of_task(&self, upstream: &Arc<str>, id: &str) -> Option<Forwarded> {
+        let key = (Arc::clone(upstream), Arc::from(id));
+        let call = self.tasks.borrow().get(&key).cloned()?;
+        let tool = call.task.map(|(tool, _)| tool)?;
+        Some(Forwarded { task: Some((tool, key)), ..call })
+    }
+
+    /// Takes note of the task that a call was answered with, or of a task's result. What the call made
+    /// stands in the result.
+    fn with_tasks(&self, msg: &RecordOutput, call: Forwarded) -> Forwarded {
+        let mut tasks = self.tasks.borrow_mut();
+        match (&msg.task, &call.task, &msg.outcome) {
+            (Some(id), _, _) => {
+                let key = (Arc::clone(&msg.tool.upstream), Arc::clone(id));
+                let first = Forwarded { making: Arc::default(), ..call.clone() };
+                if tasks.len() < TASKS {
+                    let task = Some((Arc::clone(&msg.tool.name), key.clone()));
+                    tasks.insert(key, Forwarded { task, ..call });
+                }
+                first
+            }
+            (None, Some((_, key)), CallOutcome::Result(_)) => {
+                tasks.remove(key);
+                call
+            }
+            _ => call,
+        }
+    }
+
     /// The audit log's line of how a call ended.
     fn ended(&self, msg: &RecordOutput) -> String {
         let (outcome, received) = match &msg.outcome {
@@ -317,13 +361,14 @@ fn shown(msg: RecordOutput, forwarded: Option<Forwarded>) -> Option<NoteShown> {
         CallOutcome::Error(raw) => (raw, Source::Error),
         CallOutcome::Cancelled | CallOutcome::Lost(_) => return None,
     };
+    let tool = forwarded.as_ref().and_then(|call| Some(Arc::clone(&call.task.as_ref()?.0)));
     let (arguments, own_data, making, granted) = match forwarded {
         Some(call) => (Some(call.arguments), call.own_data, call.making, call.granted),
         None => (None, Arc::from(Vec::new()), Arc::default(), Vouched::No),
     };
     Some(NoteShown {
         upstream: Arc::clone(&msg.tool.upstream),
-        tool: Some(Arc::clone(&msg.tool.name)),
+        tool: Some(tool.unwrap_or_else(|| Arc::clone(&msg.tool.name))),
         call: msg.call.0,
         source,
         message,

@@ -84,6 +84,11 @@ impl Call {
         Self { msg: judged, raw, arguments: Arc::new(arguments), digest, over: Some(msg.over.clone()) }
     }
 
+    /// Whether this is no call, but what a client answers an upstream.
+    pub(super) fn is_answer(&self) -> bool {
+        self.over.is_some()
+    }
+
     /// A call whose arguments could not be read: only refused.
     pub(super) fn unreadable(msg: JudgeCall) -> Self {
         let raw = msg.arguments.clone().unwrap_or_default();

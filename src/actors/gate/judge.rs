@@ -235,13 +235,18 @@ async fn conclude(core: &Rc<Core>, call: &Call, known: Option<&Arc<Known>>, sett
     }
     drop(settled.turn);
     core.count_links(&facts);
-    let ticket = core.forwarded(Forwarded {
+    let of_task = match (call.msg.method, call.arguments.get("taskId").and_then(serde_json::Value::as_str)) {
+        (Method::TaskResult, Some(id)) => core.of_task(&tool.upstream, id),
+        _ => None,
+    };
+    let ticket = core.forwarded(of_task.unwrap_or_else(|| Forwarded {
         arguments: Arc::clone(&call.arguments),
         own_data: Arc::clone(&known.own_data),
         making: Arc::new(Making::of(&known.policy, &facts)),
         source: requests::source(call.msg.method),
         granted: if settled.grant.is_some() { Vouched::Yes } else { Vouched::No },
-    });
+        task: None,
+    }));
     Judgement::Forward { ticket }
 }
 

@@ -14,7 +14,7 @@ use super::tools::Known;
 /// What the answer to a request is.
 pub(super) fn source(method: Method) -> Source {
     match method {
-        Method::CallTool => Source::Result,
+        Method::CallTool | Method::GetTask | Method::TaskResult | Method::CancelTask => Source::Result,
         Method::ReadResource(_) | Method::Subscribe(_) | Method::Unsubscribe => Source::Resource,
         Method::GetPrompt | Method::Complete => Source::Prompt,
     }
@@ -50,7 +50,7 @@ pub(super) fn rule(core: &Core, call: &Call) -> Option<Arc<Known>> {
 }
 
 /// Every request that a policy may name, with each effect that it may have.
-const RULED: [(Method, Effect); 7] = [
+const RULED: [(Method, Effect); 10] = [
     (Method::ReadResource(Address::Listed), Effect::Read),
     (Method::ReadResource(Address::Made), Effect::Fetch),
     (Method::Subscribe(Address::Listed), Effect::Read),
@@ -58,6 +58,9 @@ const RULED: [(Method, Effect); 7] = [
     (Method::Unsubscribe, Effect::Read),
     (Method::GetPrompt, Effect::Read),
     (Method::Complete, Effect::Read),
+    (Method::GetTask, Effect::Read),
+    (Method::TaskResult, Effect::Read),
+    (Method::CancelTask, Effect::Read),
 ];
 
 /// The requests whose rule in the newest policy waits, by upstream and method, each with the parts in which

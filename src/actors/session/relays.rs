@@ -70,8 +70,8 @@ impl Handler<Relay> for SessionActor {
         let (reply, answer) = oneshot::channel();
         let id = self.session.mint();
         let Relay { reverse, params, number, upstream, progress, wait } = message;
-        self.relaying.insert(id, Relaying { upstream, number, reply, progress });
-        self.event(Event::Relay(id, reverse, params), ctx);
+        self.relaying.insert(id, Relaying { upstream: upstream.clone(), number, reply, progress });
+        self.event(Event::Relay(id, upstream, reverse, params), ctx);
         let me = ctx.address();
         Box::pin(async move {
             if let Ok(answer) = tokio::time::timeout(wait, answer).await {

@@ -15,6 +15,7 @@ use crate::mcp::method::Method;
 use crate::mcp::requests::{self, ToolCall};
 use crate::mcp::routes::Found;
 use crate::mcp::scan::{self, Span};
+use crate::mcp::tasks::Wanted;
 use crate::provenance::escaped as escape;
 
 use super::{Command, Offer, Session};
@@ -57,6 +58,7 @@ impl Session {
             params: call.params,
             edits: vec![(call.name, name)],
             token: call.token,
+            wanted: call.wanted,
         };
         self.forward(id, forward, call.arguments, offer, out);
     }
@@ -131,7 +133,7 @@ impl Session {
     }
 
     /// Hands on a request that is no tool call. The gate knows it by its method's name.
-    fn hand_on(
+    pub(super) fn hand_on(
         &mut self,
         id: Id,
         method: Method,
@@ -142,28 +144,28 @@ impl Session {
     ) {
         let judged = requests::judged(&params, &edits);
         let token = requests::token(&params);
-        let forward =
-            Forward { method, tool: Arc::new(Tool::standing_for(method, upstream)), params, edits, token };
+        let tool = Arc::new(Tool::standing_for(method, upstream));
+        let forward = Forward { method, tool, params, edits, token, wanted: Wanted::Result };
         self.forward(id, forward, Some(judged), Offer::Shown, out);
     }
 }
 
-fn malformed(id: &Id, why: &str, out: &mut Vec<Command>) {
+pub(super) fn malformed(id: &Id, why: &str, out: &mut Vec<Command>) {
     out.push(Command::Send(envelope::error(id, envelope::INVALID_PARAMS, why)));
 }
 
 /// Answers a request for what nobody has, and has that recorded.
-fn unknown(id: &Id, name: String, why: String, out: &mut Vec<Command>) {
+pub(super) fn unknown(id: &Id, name: String, why: String, out: &mut Vec<Command>) {
     malformed(id, &why, out);
     out.push(Command::Refused(name, why));
 }
 
-fn quoted(text: &str) -> Bytes {
+pub(super) fn quoted(text: &str) -> Bytes {
     Value::from(text).to_string().into()
 }
 
 /// A string member: where it stands, and its text.
-fn text_at(raw: &[u8], name: &str) -> Option<(Span, String)> {
+pub(super) fn text_at(raw: &[u8], name: &str) -> Option<(Span, String)> {
     let span = scan::member(raw, name)?;
     let text = scan::text(scan::slice(raw, &span))?.into_owned();
     Some((span, text))
