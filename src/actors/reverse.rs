@@ -57,8 +57,8 @@ pub struct RootsChanged;
 pub struct Relay {
     /// What is asked.
     pub reverse: Reverse,
-    /// The raw params as they may be shown.
-    pub params: Bytes,
+    /// The raw params as they may be shown, where it had any.
+    pub params: Option<Bytes>,
     /// The upstream's number of the request: what [`Unrelay`] names.
     pub number: u64,
     /// The upstream's configured name.
@@ -118,7 +118,8 @@ pub(super) struct Errand {
     pub(super) number: u64,
     pub(super) reverse: Reverse,
     pub(super) modes: Modes,
-    pub(super) params: Bytes,
+    /// Absent where the request had none.
+    pub(super) params: Option<Bytes>,
     pub(super) progress: Recipient<AskProgress>,
     /// Becomes true when nobody waits for the answer any more.
     pub(super) over: watch::Receiver<bool>,
@@ -133,12 +134,12 @@ pub(super) async fn convey(errand: Errand) -> Answer {
         upstream: errand.upstream.clone(),
         reverse: errand.reverse,
         modes: errand.modes,
-        params: errand.params.clone(),
+        params: errand.params.clone().unwrap_or_else(|| Bytes::from_static(b"{}")),
         asker: errand.face.asker.clone(),
         patience: errand.patience,
         over: errand.over.clone(),
     };
-    let params = match errand.gate.ask.send(ask).await {
+    let judged = match errand.gate.ask.send(ask).await {
         Ok(AskJudgement::Pass { params }) => params,
         Ok(AskJudgement::Refuse { code, why }) => return Answer::Refused(code, why),
         // FAIL CLOSED: a gate that does not answer has not let anything through.
@@ -149,7 +150,7 @@ pub(super) async fn convey(errand: Errand) -> Answer {
     }
     let relay = Relay {
         reverse: errand.reverse,
-        params,
+        params: errand.params.is_some().then_some(judged),
         number: errand.number,
         upstream: errand.upstream.clone(),
         progress: errand.progress.clone(),

@@ -339,6 +339,14 @@ pub(crate) fn request(id: u64, method: &str, params: &[u8]) -> Bytes {
     line_of(Some(id.as_bytes()), b"\"method\":\"", &[method.as_bytes(), b"\",\"params\":", params])
 }
 
+/// The line of a request that is passed on, with raw params where it had any.
+pub(crate) fn passed_request(id: u64, method: &str, params: Option<&[u8]>) -> Bytes {
+    match params {
+        Some(params) => request(id, method, params),
+        None => line_of(Some(id.to_string().as_bytes()), b"\"method\":\"", &[method.as_bytes(), b"\""]),
+    }
+}
+
 /// The line of a notification of our own, with raw params where it has any.
 pub(crate) fn notification(method: &str, params: Option<&[u8]>) -> Bytes {
     match params {

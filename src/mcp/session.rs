@@ -61,8 +61,8 @@ pub enum Event {
     /// Nobody waits for the answer to this question any more.
     Withdraw(u64),
     /// This upstream asks the client something, under an id from [`Session::mint`]: the raw params as they
-    /// may be shown.
-    Relay(u64, Arc<str>, Reverse, Bytes),
+    /// may be shown, where it had any.
+    Relay(u64, Arc<str>, Reverse, Option<Bytes>),
     /// Nobody waits for the answer to that any more, for this raw reason.
     Unrelay(u64, Option<Bytes>),
     /// A timer has run out.
@@ -258,8 +258,8 @@ impl Session {
             }
             Event::Withdraw(question) => self.withdraw(question, out),
             Event::Relay(id, upstream, reverse, params) => {
-                let params = self.tasks.related(&upstream, params);
-                self.relay(id, reverse, &params, out);
+                let params = params.map(|params| self.tasks.related(&upstream, params));
+                self.relay(id, reverse, params.as_deref(), out);
             }
             Event::Unrelay(id, reason) => self.unrelay(id, reason.as_deref(), out),
             Event::Timer(timer) => self.timer(timer, out),

@@ -448,7 +448,7 @@ fn what_an_upstream_asks_is_answered_once_and_told_apart_from_our_questions() {
     let params = Bytes::from_static(br#"{"message":"m","_meta":{"progressToken":"theirs"}}"#);
     let id = client.session.mint();
     assert_eq!(
-        client.event(Event::Relay(id, "a".into(), Reverse::Elicit, params)),
+        client.event(Event::Relay(id, "a".into(), Reverse::Elicit, Some(params))),
         [
             r#"> {"jsonrpc":"2.0","id":1,"method":"elicitation/create","params":{"message":"m","_meta":{"progressToken":1}}}"#
         ]
@@ -463,7 +463,7 @@ fn what_an_upstream_asks_is_answered_once_and_told_apart_from_our_questions() {
     assert!(told.len() == 1 && told[0].starts_with("Relayed(1, Result("), "{told:?}");
     assert_eq!(client.line(answer), [""; 0]);
     let id = client.session.mint();
-    client.event(Event::Relay(id, "a".into(), Reverse::ListRoots, Bytes::from_static(b"{}")));
+    client.event(Event::Relay(id, "a".into(), Reverse::ListRoots, Some(Bytes::from_static(b"{}"))));
     assert_eq!(
         client.event(Event::Unrelay(id, None)),
         [r#"> {"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}"#]

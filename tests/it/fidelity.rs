@@ -232,26 +232,30 @@ fn same(direct: &Said, through: &Said) {
     assert_eq!(through, direct);
 }
 
+fn pypi(plan: &Path) -> Command {
+    let mut command = Command::new(deps("venv/bin/python"));
+    command.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/clients/session.py")).arg(plan);
+    command
+}
+
+fn npm(plan: &Path) -> Command {
+    let mut command = Command::new("node");
+    let script: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/clients/session.mjs");
+    command.arg(script).arg(plan).arg(deps("npm"));
+    command
+}
+
 #[test]
 fn a_session_through_the_proxy_is_the_direct_one_with_the_pypi_client() {
     if Runtime::PythonPackages.or_not_run() && Runtime::NodePackages.or_not_run() {
-        compare(|plan| {
-            let mut command = Command::new(deps("venv/bin/python"));
-            command.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/clients/session.py")).arg(plan);
-            command
-        });
+        compare(pypi);
     }
 }
 
 #[test]
 fn a_session_through_the_proxy_is_the_direct_one_with_the_npm_client() {
     if Runtime::NodePackages.or_not_run() {
-        compare(|plan| {
-            let mut command = Command::new("node");
-            let script: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/clients/session.mjs");
-            command.arg(script).arg(plan).arg(deps("npm"));
-            command
-        });
+        compare(npm);
     }
 }
 
@@ -260,20 +264,29 @@ fn what_a_server_asks_through_the_proxy_is_what_it_asks_directly() {
     if !Runtime::NodePackages.or_not_run() {
         return;
     }
-    let client = |plan: &Path| {
-        let mut command = Command::new("node");
-        let script: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/clients/session.mjs");
-        command.arg(script).arg(plan).arg(deps("npm"));
-        command
-    };
     let all = json!({"roots": {"listChanged": true}, "sampling": {}, "elicitation": {"form": {}, "url": {}}});
-    let (direct, through) = play(client, &all, &requests_of_a_rich_client());
+    let (direct, through) = play(npm, &all, &requests_of_a_rich_client());
     let of = |method: &str| direct.asked.iter().filter(|(asked, _)| asked.starts_with(method)).count();
     let counts = (of("roots/list"), of("sampling/createMessage"), of("elicitation/create"));
     assert_eq!(counts, (2, 1, 3), "{:#?}", direct.asked);
     let status = |said: &&String| said.contains("notifications/tasks/status");
     assert!(direct.notifications.iter().filter(status).count() >= 8, "{:#?}", direct.notifications);
     assert_eq!(direct.requests.len(), 17, "{:#?}", direct.requests);
+    same(&direct, &through);
+}
+
+#[test]
+fn what_a_server_asks_the_pypi_client_is_the_same_too() {
+    if !(Runtime::PythonPackages.or_not_run() && Runtime::NodePackages.or_not_run()) {
+        return;
+    }
+    // That client knows no tasks of this era.
+    let mut requests = requests_of_a_rich_client();
+    requests.as_array_mut().expect("a list").retain(|request| request[0] != "task");
+    let (direct, through) = play(pypi, &json!({"all": true}), &requests);
+    let of = |method: &str| direct.asked.iter().filter(|(asked, _)| asked.starts_with(method)).count();
+    let counts = (of("roots/list"), of("sampling/createMessage"), of("elicitation/create"));
+    assert_eq!(counts, (2, 1, 2), "{:#?}", direct.asked);
     same(&direct, &through);
 }
 

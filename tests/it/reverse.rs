@@ -463,7 +463,10 @@ fn roots_are_judged_and_recorded_as_any_answer() {
     assert!(own.message.starts_with("Give the folders that you work in to server `a`?"), "{}", own.message);
     client.decide(&own, "deny");
     ask(&mut client, "p");
-    client.call("a__t", &json!({}));
+    stage.upstreams[0].wait("its roots", |event| match event {
+        crate::stage::Event::Got(line) if line.contains("\"roots\":[") => Some(()),
+        _ => None,
+    });
     let given = answers(&mut stage);
     assert_eq!(given.len(), 2, "{given:#?}");
     assert_eq!(given[0]["error"]["code"], -32010);

@@ -206,6 +206,26 @@ mod tests {
     }
 
     #[test]
+    fn a_clock_that_jumps_breaks_no_chain_and_no_count() {
+        let (mut text, mut prev) = (String::new(), GENESIS.to_owned());
+        let mut counts = super::super::summary::Summary::default();
+        // Back by years, to the beginning of time, and further than any calendar.
+        for ts in [1_796_000_000_000, 1_500_000_000_000, 0, u64::MAX, 1_796_000_000_001] {
+            let open = format!(
+                "{{\"kind\":\"verdict\",\"ts\":{ts},\"tool\":\"t\",\"verdict\":\"allow\",\"contract\":\"pin\""
+            );
+            let (line, hash) = seal(&open, &prev);
+            counts.add(line.trim_end().as_bytes());
+            text.push_str(&line);
+            prev = hash;
+        }
+        let head = Head { bytes: text.len() as u64, hash: prev };
+        let checked = verify(text.as_bytes(), Some(&head)).unwrap();
+        assert_eq!((checked.records, checked.broken), (5, None));
+        assert_eq!(counts.verdicts.allow, 5);
+    }
+
+    #[test]
     fn two_chains_in_one_file_are_no_chain() {
         let (whole, _) = log(2);
         let twice = format!("{whole}{whole}");

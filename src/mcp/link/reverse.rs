@@ -26,8 +26,8 @@ pub struct Request {
     pub number: u64,
     /// What is asked.
     pub reverse: Reverse,
-    /// The raw params; `{}` where there are none.
-    pub params: Bytes,
+    /// The raw params, where it had any.
+    pub params: Option<Bytes>,
     /// The ids of the calls in flight at the upstream.
     pub calls: BTreeSet<u64>,
 }
@@ -72,7 +72,7 @@ impl Requests {
         if self.0.len() >= OPEN {
             return Err(NotTaken::TooMany);
         }
-        let token = token(&request.params).map(|span| request.params.slice(span));
+        let token = request.params.as_ref().and_then(|params| Some(params.slice(token(params)?)));
         self.0.insert(request.number, Open { id: id.clone(), token, calls: request.calls.clone() });
         Ok(())
     }
@@ -117,7 +117,6 @@ impl Link {
             out.push(Command::Write(envelope::error(id, envelope::METHOD_NOT_FOUND, why)));
             return;
         };
-        let params = params.unwrap_or_else(|| Bytes::from_static(b"{}"));
         let request = Request { number: self.mint(), reverse, params, calls: self.in_flight.clone() };
         match self.requests.open(id, &request) {
             Ok(()) => out.push(Command::Ask(request)),
@@ -207,7 +206,7 @@ mod tests {
     }
 
     fn request(number: u64, calls: &[u64]) -> Request {
-        let params = Bytes::from_static(b"{\"_meta\":{\"progressToken\":\"p\"}}");
+        let params = Some(Bytes::from_static(b"{\"_meta\":{\"progressToken\":\"p\"}}"));
         Request { number, reverse: Reverse::Elicit, params, calls: calls.iter().copied().collect() }
     }
 

@@ -29,14 +29,18 @@ pub(crate) struct Relayed(BTreeMap<u64, Reports>);
 
 impl Relayed {
     /// The line that asks the client, under an id that was never used.
-    pub(crate) fn ask(&mut self, id: u64, reverse: Reverse, params: &[u8]) -> Bytes {
+    pub(crate) fn ask(&mut self, id: u64, reverse: Reverse, params: Option<&[u8]>) -> Bytes {
+        let Some(params) = params else {
+            self.0.insert(id, Reports::No);
+            return envelope::passed_request(id, reverse.name(), None);
+        };
         let number = id.to_string();
         let token = requests::token(params);
         self.0.insert(id, if token.is_some() { Reports::Wanted } else { Reports::No });
         let edits: Vec<(Span, &[u8])> = token.into_iter().map(|span| (span, number.as_bytes())).collect();
         let mut raw = Vec::with_capacity(params.len() + number.len());
         scan::splice(params, &edits, &mut raw);
-        envelope::request(id, reverse.name(), &raw)
+        envelope::passed_request(id, reverse.name(), Some(&raw))
     }
 
     /// Ends a request. Whether it was open.
@@ -63,7 +67,7 @@ impl Relayed {
 
 impl Session {
     /// An upstream asks the client something, under an id from [`Session::mint`].
-    pub(super) fn relay(&mut self, id: u64, reverse: Reverse, params: &[u8], out: &mut Vec<Command>) {
+    pub(super) fn relay(&mut self, id: u64, reverse: Reverse, params: Option<&[u8]>, out: &mut Vec<Command>) {
         let line = self.relayed.ask(id, reverse, params);
         out.push(Command::Send(line));
     }
@@ -97,7 +101,8 @@ mod tests {
     #[test]
     fn a_token_becomes_our_id_and_nothing_else_changes() {
         let mut open = Relayed::default();
-        let line = open.ask(7, Reverse::Sample, br#"{"n":1.0,"_meta":{"k":1e400,"progressToken":"t"}}"#);
+        let line =
+            open.ask(7, Reverse::Sample, Some(br#"{"n":1.0,"_meta":{"k":1e400,"progressToken":"t"}}"#));
         assert_eq!(
             line,
             "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"sampling/createMessage\",\"params\":{\"n\":1.0,\"_meta\":{\"k\":1e400,\"progressToken\":7}}}\n"
@@ -105,7 +110,10 @@ mod tests {
         let told = |open: &Relayed, raw: &'static str| open.progress(&Bytes::from_static(raw.as_bytes()));
         assert_eq!(told(&open, r#"{"progressToken":7,"progress":1}"#), Some(7));
         assert_eq!(told(&open, r#"{"progressToken":8}"#), None);
-        open.ask(8, Reverse::ListRoots, b"{}");
+        assert_eq!(
+            open.ask(8, Reverse::ListRoots, None),
+            "{\"jsonrpc\":\"2.0\",\"id\":8,\"method\":\"roots/list\"}\n"
+        );
         assert_eq!(told(&open, r#"{"progressToken":8}"#), None);
         let line = open.withdraw(7, Some(b"\"why\"")).unwrap();
         assert!(line.ends_with(b"\"params\":{\"requestId\":7,\"reason\":\"why\"}}\n"), "{line:?}");
