@@ -10,7 +10,7 @@ use crate::clients::approved::Approvals;
 use crate::clients::install::{find_record, install, read_text};
 use crate::clients::known::{self, Form};
 use crate::clients::lists::Lists;
-use crate::clients::locate::locate;
+use crate::clients::locate::{locate, place_of};
 use crate::clients::pins::{self, PinOffer};
 use crate::clients::plan::{Plan, Request, StateOption, plan};
 use crate::clients::{HookEdit, edit};
@@ -114,7 +114,7 @@ impl Stage {
 
     fn one(&self, args: &InitArgs, file: &Path, out: &mut dyn Write, err: &mut dyn Write) -> Exit {
         let shown = file.display().to_string();
-        let Ok(file) = std::fs::canonicalize(file) else {
+        let Some((place, file)) = place_of(file).ok().zip(std::fs::canonicalize(file).ok()) else {
             return show::failed(
                 err,
                 &format!("`{shown}` is not there"),
@@ -129,10 +129,11 @@ impl Stage {
             }
             Err(error) => return show::failed(err, &error, "nothing was changed", Exit::Config),
         };
-        let overridden = overridden(&file);
+        let overridden = overridden(&place);
         let home = self.home.as_deref();
         let request = Request {
             file: &file,
+            place: &place,
             text: &text,
             only: &args.server,
             program: &self.program,
@@ -140,13 +141,13 @@ impl Stage {
             state_option: self.state_option,
             home,
             overridden: &overridden,
-            approvals: &Approvals::read(&file, home, self.codex.as_deref(), &read_text),
-            lists: &Lists::read(&file, home, &read_text),
+            approvals: &Approvals::read(&place, home, self.codex.as_deref(), &read_text),
+            lists: &Lists::read(&place, home, &read_text),
         };
         let plan = match plan(&request) {
             Ok(plan) => plan,
             Err(why)
-                if args.config.is_empty() && known::by_path(&file).is_some_and(|k| k.form == Form::Yaml) =>
+                if args.config.is_empty() && known::by_path(&place).is_some_and(|k| k.form == Form::Yaml) =>
             {
                 let _ = writeln!(out, "{}\n  {why}", show::line(&shown));
                 return Exit::Done;

@@ -150,3 +150,66 @@ fn upstream(row: &UpstreamReport, since: &dyn Fn(u64) -> String, out: &mut dyn W
         let _ = writeln!(out, "    withheld: {}: {}", show::line(name), show::line(why));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    #[test]
+    fn each_standing_is_said_with_its_reason() {
+        let row = |name: &str, standing| UpstreamReport {
+            name: name.to_owned(),
+            standing,
+            since: 60_000,
+            ends: 0,
+            tools: 2,
+            withheld: BTreeMap::new(),
+            log: Some(format!("/s/logs/{name}.log")),
+        };
+        let away = StandingReport::Restarting("exit code 1\u{1b}[2J".to_owned());
+        let away = UpstreamReport { ends: 3, ..row("away", away) };
+        let drifted = BTreeMap::from([("send".to_owned(), "its description changed".to_owned())]);
+        let held_back = UpstreamReport { tools: 1, withheld: drifted, ..row("drifted", StandingReport::Up) };
+        let report = StatusReport {
+            version: String::new(),
+            started: 0,
+            client: String::new(),
+            program: Some(("node".to_owned(), 7)),
+            config: "/c.yaml".to_owned(),
+            policies: Vec::new(),
+            reload: None,
+            audit: "/s/audit.jsonl".to_owned(),
+            upstreams: vec![
+                row("new", StandingReport::Starting),
+                away,
+                row("broken", StandingReport::Failed("program `npx` not found".to_owned())),
+                held_back,
+                row("gone", StandingReport::Removed),
+            ],
+            open: 1,
+            waiting: 2,
+            held: 0,
+        };
+        let mut out = Vec::new();
+        describe(9, &report, 120_000, &mut out);
+        let expected = "\
+Bouncer 9: no client yet, started by node (7), for 2 min
+  config /c.yaml
+  audit  /s/audit.jsonl
+  questions: 1 open in the client, 2 waiting, 0 held for `bouncer approve`
+  new: starting for 1 min, 2 tools
+  away: restarting for 1 min, 2 tools, went away 3 times
+    why: exit code 1\\u{1b}[2J
+    log: /s/logs/away.log
+  broken: failed, trying again for 1 min, 2 tools
+    why: program `npx` not found
+    log: /s/logs/broken.log
+  drifted: up for 1 min, 1 tool, 1 withheld
+    withheld: send: its description changed
+  gone: taken out of the config for 1 min, 2 tools
+";
+        assert_eq!(String::from_utf8_lossy(&out), expected);
+    }
+}

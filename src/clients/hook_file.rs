@@ -27,7 +27,7 @@ pub struct HookEdit {
 
 /// The hook of this client, if it has one.
 pub(super) fn offer(known: &Known, request: &Request<'_>, project: Option<&Path>) -> Option<HookEdit> {
-    let folder = request.file.parent()?;
+    let folder = request.place.parent()?;
     let (client, file) = match known.client {
         "claude-code" => (HookClient::ClaudeCode, folder.join(".claude/settings.json")),
         "claude-code-project" => {

@@ -355,6 +355,7 @@ mod tests {
             let text = self.text();
             let request = Request {
                 file: &self.file,
+                place: &self.file,
                 text: &text,
                 only: &[],
                 program: "/usr/bin/bouncer",

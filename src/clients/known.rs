@@ -274,7 +274,13 @@ const NOT_READ: &[(&str, &str)] = &[
 
 /// The kind of a path by its tail.
 pub fn by_path(path: &Path) -> Option<&'static Known> {
-    KNOWN.iter().find(|known| known.tails.iter().any(|tail| ends_with(path, tail)))
+    by_tail(path).map(|(known, _)| known)
+}
+
+/// The kind of a path, and the tail that says so.
+pub(super) fn by_tail(path: &Path) -> Option<(&'static Known, &'static str)> {
+    let tails = KNOWN.iter().flat_map(|known| known.tails.iter().map(move |tail| (known, *tail)));
+    tails.into_iter().find(|(_, tail)| ends_with(path, tail))
 }
 
 /// Why a file of this name holds no servers that a client would start.

@@ -1,7 +1,10 @@
 //! Where the clients on a machine keep their files: the places that `init` looks at when it is not
-//! told one.
+//! told one, and what a place is called that it is told.
 
+use std::io;
 use std::path::{Path, PathBuf};
+
+use super::known;
 
 /// Places below the home folder.
 const HOME: &[&str] = &[
@@ -77,10 +80,49 @@ pub fn locate(env: &dyn Fn(&str) -> Option<String>, project: &Path) -> Vec<PathB
     found
 }
 
+/// Where a client looks for a file: absolute, with links resolved above the part that its client knows
+/// it by. Links in that part stay: a repository can make its `.mcp.json` a link to a file of any name,
+/// and that file's own place would say nothing of whose it is.
+///
+/// # Errors
+/// There is no such file.
+pub fn place_of(file: &Path) -> io::Result<PathBuf> {
+    let given = std::path::absolute(file)?;
+    let real = std::fs::canonicalize(&given)?;
+    let Some((_, tail)) = known::by_tail(&given) else { return Ok(real) };
+    let base = given.ancestors().nth(tail.split('/').count()).unwrap_or(Path::new("/"));
+    Ok(std::fs::canonicalize(base)?.join(tail))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::clients::known::by_path;
+
+    #[cfg(unix)]
+    #[test]
+    fn a_place_keeps_its_name_behind_links() {
+        use std::os::unix::fs::symlink;
+        let folder = tempfile::tempdir().expect("a folder");
+        let base = std::fs::canonicalize(folder.path()).expect("its real path");
+        for (path, text) in [("p/other/plain.json", "{}"), ("p/own/mcp.json", "{}")] {
+            std::fs::create_dir_all(base.join(path).parent().expect("a folder")).expect("folders");
+            std::fs::write(base.join(path), text).expect("a file");
+        }
+        symlink("other/plain.json", base.join("p/.mcp.json")).expect("a link");
+        symlink("own", base.join("p/.cursor")).expect("a link");
+        symlink("p", base.join("way")).expect("a link");
+        for (given, place) in [
+            ("p/.mcp.json", "p/.mcp.json"),
+            ("way/.mcp.json", "p/.mcp.json"),
+            ("p/own/../.mcp.json", "p/.mcp.json"),
+            ("way/.cursor/mcp.json", "p/.cursor/mcp.json"),
+            ("way/other/plain.json", "p/other/plain.json"),
+        ] {
+            assert_eq!(place_of(&base.join(given)).expect(given), base.join(place), "{given}");
+        }
+        assert!(place_of(&base.join("p/none.json")).is_err());
+    }
 
     #[test]
     fn every_place_is_a_known_kind_of_file() {

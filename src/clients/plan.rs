@@ -20,6 +20,8 @@ use super::lists::Lists;
 pub struct Request<'a> {
     /// The client's file: absolute, links resolved.
     pub file: &'a Path,
+    /// Where its client looks for it, which says whose file it is (`locate::place_of`).
+    pub place: &'a Path,
     /// Its text.
     pub text: &'a str,
     /// Only these servers; empty for all.
@@ -104,12 +106,12 @@ impl Plan {
 /// # Errors
 /// The file is not one that can be edited, or not one that its client reads servers from.
 pub fn plan(request: &Request<'_>) -> Result<Plan, String> {
-    if let Some(why) = known::not_read(request.file) {
+    if let Some(why) = known::not_read(request.place) {
         return Err(why.to_owned());
     }
     let (known, root) = recognise(request)?;
-    let project = project_of(request.file, known, request.home);
-    let folder = request.file.parent().unwrap_or(Path::new("/"));
+    let project = project_of(request.place, known, request.home);
+    let folder = request.place.parent().unwrap_or(Path::new("/"));
     let mut plan = Plan {
         known,
         text: request.text.to_owned(),
@@ -169,8 +171,8 @@ enum Reading {
 }
 
 fn recognise(request: &Request<'_>) -> Result<(&'static Known, Value), String> {
-    let toml = request.file.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("toml"));
-    let by_path = known::by_path(request.file).or_else(|| if toml { known::codex() } else { None });
+    let toml = request.place.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("toml"));
+    let by_path = known::by_path(request.place).or_else(|| if toml { known::codex() } else { None });
     if let Some(known) = by_path {
         if known.form == Form::Yaml {
             return Err(format!("{} is not yet supported: it keeps its servers in YAML", known.label));
@@ -179,7 +181,7 @@ fn recognise(request: &Request<'_>) -> Result<(&'static Known, Value), String> {
     }
     let yaml = ["yaml", "yml"]
         .iter()
-        .any(|yaml| request.file.extension().is_some_and(|e| e.eq_ignore_ascii_case(yaml)));
+        .any(|yaml| request.place.extension().is_some_and(|e| e.eq_ignore_ascii_case(yaml)));
     if yaml {
         return Err("clients that keep their servers in YAML are not yet supported".to_owned());
     }
@@ -421,6 +423,7 @@ mod tests {
         let only: Vec<String> = only.iter().map(|name| (*name).to_owned()).collect();
         plan(&Request {
             file: Path::new(file),
+            place: Path::new(file),
             text,
             only: &only,
             program: "/usr/bin/bouncer",

@@ -61,6 +61,21 @@ fn a_project_cannot_approve_its_own_servers() {
 }
 
 #[test]
+fn a_link_hides_nobodys_project() {
+    let home = Home::new("p/mcp/all.json", TWO);
+    let link = home.path().join("p/.mcp.json");
+    std::os::unix::fs::symlink("mcp/all.json", &link).expect("a writable folder");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_bouncer"));
+    command.args(["init", "--yes", "--no-hook", "--config"]).arg(&link).env("HOME", home.path());
+    let output = command.env_remove("BOUNCER_HOME").stdin(Stdio::null()).output().expect("it starts");
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    for name in ["good", "evil"] {
+        assert!(said.contains(&format!("stays: {name}: not approved by the client")), "{said}");
+    }
+    assert_eq!((home.text(), home.carried()), (TWO.to_owned(), String::new()));
+}
+
+#[test]
 fn what_is_named_is_taken_and_what_was_refused_stays_off() {
     let refused = r#"{"disabledMcpjsonServers": ["evil"], "enabledMcpjsonServers": ["good"]}"#;
     for (around, off) in [(&[][..], false), (&[(".claude/settings.json", refused)], true)] {
