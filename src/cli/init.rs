@@ -3,6 +3,8 @@
 //! Shows what would change, asks, and only then writes. Nothing is touched when a file does not
 //! parse, when nobody can be asked, or when there is nothing to do. `bouncer restore` undoes it.
 
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
@@ -27,7 +29,7 @@ pub(super) struct InitArgs {
     /// A client's config; without it, the configs of the clients on this machine.
     #[arg(long, value_name = "FILE")]
     config: Vec<PathBuf>,
-    /// Only this server; may be repeated.
+    /// Only this server, also one that its client has not approved; may be repeated.
     #[arg(long, value_name = "NAME")]
     server: Vec<String>,
     /// Show what would change, and change nothing.
@@ -69,15 +71,18 @@ pub(super) fn init(args: &InitArgs, out: &mut dyn Write, err: &mut dyn Write) ->
         return show::failed(err, "no client's config was found on this machine", help, Exit::Config);
     }
     let mut worst = Exit::Done;
-    for (at, file) in files.into_iter().enumerate() {
-        if at > 0 {
-            let _ = writeln!(out);
-        }
+    for file in files {
         let exit = stage.one(args, &file, out, err);
         // Without `--config`, a file that holds no servers is no failure.
         if exit != Exit::Done && (!args.config.is_empty() || exit != Exit::Config) {
             worst = exit;
         }
+    }
+    if let Some(name) = args.server.iter().find(|name| !stage.met.borrow().contains(*name))
+        && args.config.is_empty()
+    {
+        let problem = format!("no client's config on this machine has a server `{name}`");
+        worst = show::failed(err, &problem, "`bouncer init --dry-run` shows what there is", Exit::Config);
     }
     let _ = out.flush();
     worst
@@ -90,6 +95,10 @@ struct Stage {
     state_option: StateOption,
     home: Option<PathBuf>,
     codex: Option<PathBuf>,
+    /// The servers that were named and are in a file that was looked at.
+    met: RefCell<BTreeSet<String>>,
+    /// Whether a file was spoken of.
+    spoke: Cell<bool>,
 }
 
 impl Stage {
@@ -109,7 +118,15 @@ impl Stage {
             path.map(|path| std::fs::canonicalize(&path).unwrap_or_else(|_| PathBuf::from(path)))
         };
         let (home, codex) = (folder("HOME"), folder("CODEX_HOME"));
-        Some(Self { program, state, state_option, home, codex })
+        Some(Self {
+            program,
+            state,
+            state_option,
+            home,
+            codex,
+            met: RefCell::default(),
+            spoke: Cell::new(false),
+        })
     }
 
     fn one(&self, args: &InitArgs, file: &Path, out: &mut dyn Write, err: &mut dyn Write) -> Exit {
@@ -161,13 +178,26 @@ impl Stage {
             let mut maps = record.iter().flat_map(|(_, record)| &record.maps);
             maps.any(|map| map.servers.iter().any(|(moved, _)| moved == name))
         };
+        let stays = |name: &String| plan.stays.iter().any(|(stays, _)| stays == name);
+        let here = |name: &&String| plan.moves().contains(&name.as_str()) || stays(name) || moved(name);
+        let met: Vec<String> = args.server.iter().filter(here).cloned().collect();
+        if args.config.is_empty() && !args.server.is_empty() && met.is_empty() {
+            return Exit::Done;
+        }
         for name in args.server.iter().filter(|name| !plan.moves().contains(&name.as_str())) {
+            if args.config.is_empty() && !met.contains(name) {
+                continue;
+            }
             let why = plan.stays.iter().find(|(stays, _)| stays == name).map(|(_, why)| why.as_str());
             if why.is_some() || !moved(name) {
                 let why = why.unwrap_or("there is no such server");
                 let problem = format!("`{shown}`: server `{name}` is not moved: {why}");
                 return show::failed(err, &problem, "nothing was changed", Exit::Config);
             }
+        }
+        self.met.borrow_mut().extend(met);
+        if self.spoke.replace(true) {
+            let _ = writeln!(out);
         }
         self.carry_out(args, &file, &text, &plan, out, err)
     }

@@ -183,10 +183,19 @@ fn the_dialog_shows_the_change_and_takes_only_a_yes() {
 fn a_server_that_is_not_there_is_no_success() {
     let original = "{\"mcpServers\": {\"a\": {\"command\": \"x\"}, \"b\": {\"command\": \"y\"}}}\n";
     let home = Home::new(".cursor/mcp.json", original);
+    home.write(".config/Code/User/mcp.json", "{\"servers\": {\"c\": {\"command\": \"z\"}}}\n");
     let named = |name: &str| home.run(&["init", "--yes", "--no-hook", "--server", name]);
     assert!(named("a").status.success());
-    let written = home.text();
     assert!(named("a").status.success(), "it has moved before");
+    let found = home.plain(&["init", "--yes", "--no-hook", "--server", "b"]);
+    assert!(found.status.success() && found.stderr.is_empty() && !home.text().contains("\"b\""), "{found:?}");
+    let none = home.plain(&["init", "--yes", "--server", "nope"]);
+    assert_eq!(none.status.code(), Some(3), "{none:?}");
+    assert!(
+        String::from_utf8_lossy(&none.stderr).contains("no client's config on this machine has"),
+        "{none:?}"
+    );
+    let written = home.text();
     let output = named("nope");
     assert_eq!(output.status.code(), Some(3), "{output:?}");
     assert!(String::from_utf8_lossy(&output.stderr).contains("there is no such server"), "{output:?}");
