@@ -73,8 +73,7 @@ pub(super) fn init(args: &InitArgs, out: &mut dyn Write, err: &mut dyn Write) ->
     let mut worst = Exit::Done;
     for file in files {
         let exit = stage.one(args, &file, out, err);
-        // Without `--config`, a file that holds no servers is no failure.
-        if exit != Exit::Done && (!args.config.is_empty() || exit != Exit::Config) {
+        if exit != Exit::Done {
             worst = exit;
         }
     }

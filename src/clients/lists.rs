@@ -359,9 +359,15 @@ impl Said {
     fn put_in(self, name: &str, moved: &mut Moved) {
         let Some(upstream) = moved.upstream.as_object_mut() else { return };
         if self.off {
+            moved.notes.push("it stays off, as the client's lists have it".to_owned());
             upstream.insert("disabled".to_owned(), Value::Bool(true));
         }
         if self.allow.is_some() || !self.deny.is_empty() {
+            let tools = |tools: &[String]| format!("`{}`", tools.join("`, `"));
+            let denied = (!self.deny.is_empty()).then(|| format!("{} denied", tools(&self.deny)));
+            let left = self.allow.as_deref().map(|allow| format!("only {} left", tools(allow)));
+            let lists: Vec<String> = left.into_iter().chain(denied).collect();
+            moved.notes.push(format!("tools as the client's lists have them: {}", lists.join(", ")));
             let own = upstream.get("tools");
             let of =
                 |key: &str| -> Option<Vec<String>> { serde_json::from_value(own?.get(key)?.clone()).ok() };

@@ -209,16 +209,20 @@ fn lists_that_no_upstream_can_hold_are_named() {
         Home::new(".gemini/settings.json", &format!(r#"{{{servers}, "mcp": {{"allowed": ["mail"]}}}}"#));
     let said = home.init();
     assert!(said.contains("add `bouncer` to it by hand"), "{said}");
+    let home =
+        Home::new(".gemini/settings.json", &format!(r#"{{{servers}, "mcp": {{"excluded": ["mail"]}}}}"#));
+    assert!(home.init().contains("note: mail: it stays off"), "what is carried over is shown");
     let home = Home::new(
         ".claude.json",
         &format!(r#"{{{servers}, "projects": {{"/nowhere/p": {{"disabledMcpServers": ["mail"]}}}}}}"#),
     );
     home.write(
         ".claude/settings.json",
-        r#"{"permissions": {"ask": ["mcp__mail__send"], "allow": ["mcp__mail"]}}"#,
+        r#"{"permissions": {"ask": ["mcp__mail__send"], "deny": ["mcp__mail__del_*"], "allow": ["mcp__mail"]}}"#,
     );
     let said = home.init();
     assert!(said.contains("forbids `mail` in /nowhere/p only"), "{said}");
+    assert!(said.contains("tools as the client's lists have them: `del_*` denied"), "{said}");
     assert!(said.contains("approval of `mcp__mail` is not taken over"), "{said}");
     assert!(home.carried().contains(r#""mail.send":{"at_least":"ask"}"#), "{}", home.carried());
 }

@@ -461,6 +461,19 @@ fn clients_that_are_not_supported_are_named() {
 }
 
 #[test]
+fn one_file_that_does_not_parse_stops_no_other_and_is_no_success() {
+    let original = "{\"mcpServers\": {\"a\": {\"command\": \"x\"}}}\n";
+    let home = Home::new(".cursor/mcp.json", original);
+    let broken = home.write(".codeium/windsurf/mcp_config.json", "{\"mcpServers\": {");
+    let output = home.plain(&["init", "--yes", "--no-hook"]);
+    assert_eq!(output.status.code(), Some(3), "{output:?}");
+    assert!(String::from_utf8_lossy(&output.stderr).contains("windsurf/mcp_config.json"), "{output:?}");
+    assert_eq!(std::fs::read_to_string(broken).expect("there"), "{\"mcpServers\": {");
+    assert!(home.text().contains("bouncer"));
+    home.restored(original);
+}
+
+#[test]
 fn all_that_is_offered_is_shown_before_the_question() {
     let original = r#"{"mcpServers":{"w":{"command":"npx","args":["-y","@scope/pkg"]},"far":{"url":"https://mcp.example/sse"}}}"#;
     let home = Home::new(".cursor/mcp.json", original);
