@@ -5,9 +5,10 @@
 //! stops them is switched off. One linear pass per text.
 
 use std::borrow::Cow;
+use std::ops::Range;
 use std::sync::LazyLock;
 
-use regex::Regex;
+use regex::{Captures, Regex};
 
 use super::text::{cut, head};
 
@@ -20,8 +21,8 @@ pub struct Secret {
     pub range: (usize, usize),
 }
 
-/// Shapes by their first group; the whole match where there is none.
-const SHAPES: [(&str, &str); 9] = [
+/// Shapes. The value is the group `value`, or the whole match; the group `random` must look made by a machine.
+const SHAPES: [(&str, &str); 10] = [
     ("private key", r"-----BEGIN [A-Z ]{0,24}PRIVATE KEY-----[A-Za-z0-9+/=\s\\n]*"),
     ("cloud access key", r"\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}\b"),
     (
@@ -32,13 +33,15 @@ const SHAPES: [(&str, &str); 9] = [
     ("API key", r"\b(?:AIza[A-Za-z0-9_-]{30,}|SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}|key-[a-f0-9]{32})"),
     (
         "API key",
-        r"\b(?:sk|pk|rk|ak|tk|qz|api|key)[_-](?:live|test|prod|proj|ant|or|svcacct)[_-][A-Za-z0-9_-]{10,}",
+        r"\b(?:sk|pk|rk|ak|tk|api|key)[_-](?:live|test|prod|proj|ant|or|svcacct)[_-][A-Za-z0-9_-]{10,}",
     ),
+    // The form that many issuers took over: whose key it is, for which of their worlds, and the key.
+    ("API key", r"\b[a-z]{2,4}_(?:live|test|prod|sandbox|dev|stage|staging)_(?P<random>[A-Za-z0-9]{12,})"),
     ("API key", r"\bsk-[A-Za-z0-9_-]{20,}"),
     ("web token", r"\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}"),
     (
         "secret value",
-        r#"(?i)[a-z0-9_.-]{0,40}(?:secret|password|passwd|passphrase|api[_-]?key|access[_-]?key|private[_-]?key|auth[_-]?token|access[_-]?token|refresh[_-]?token|credential)[a-z0-9_]{0,20}["']?\s{0,3}[:=]\s{0,3}["']?([^\s"',;<>]{8,})"#,
+        r#"(?i)[a-z0-9_.-]{0,40}(?:secret|password|passwd|passphrase|api[_-]?key|access[_-]?key|private[_-]?key|auth[_-]?token|access[_-]?token|refresh[_-]?token|credential)[a-z0-9_]{0,20}["']?\s{0,3}[:=]\s{0,3}["']?(?P<value>(?P<random>[^\s"',;<>]{8,}))"#,
     ),
 ];
 
@@ -79,7 +82,7 @@ pub(super) fn secrets_across(text: &str, starts: impl Iterator<Item = usize>) ->
     for start in starts {
         let window = head(cut(text, start..text.len()), START);
         let first = FIRST_PATTERNS.iter().find_map(|(shape, pattern)| {
-            let range = pattern.find(window)?.range();
+            let range = value_of(&pattern.captures(window)?)?;
             Some(Secret { shape, range: (start, start + range.end) })
         });
         found.extend(first);
@@ -92,12 +95,17 @@ fn matches(text: &str, patterns: &[(&'static str, Regex)]) -> Vec<Secret> {
         .iter()
         .flat_map(|(shape, pattern)| {
             pattern.captures_iter(text).filter_map(|captures| {
-                let group = captures.get(1).or_else(|| captures.get(0))?;
-                (*shape != "secret value" || is_random(group.as_str()))
-                    .then(|| Secret { shape, range: (group.start(), group.end()) })
+                let range = value_of(&captures)?;
+                Some(Secret { shape, range: (range.start, range.end) })
             })
         })
         .collect()
+}
+
+/// Where the value of a match stands, if it is one.
+fn value_of(captures: &Captures<'_>) -> Option<Range<usize>> {
+    let is_one = captures.name("random").is_none_or(|random| is_random(random.as_str()));
+    captures.name("value").or_else(|| captures.get(0)).filter(|_| is_one).map(|value| value.range())
 }
 
 fn apart(mut found: Vec<Secret>) -> Vec<Secret> {
@@ -192,6 +200,10 @@ mod tests {
             ),
             ("reset your password: https://corp.example/reset/12345abcde", vec![]),
             ("token bucket sizes: 12", vec![]),
+            ("acme_prod_9f27ac01bd44ee", vec!["API key"]),
+            ("unit_test_helpersAndFixtures, run_test_20240101120000", vec![]),
+            ("web-prod-7d9f8b6c5d8a-x2k4j", vec![]),
+            ("qz_live_short1a2", vec![]),
         ] {
             assert_eq!(secrets(text).iter().map(|s| s.shape).collect::<Vec<_>>(), shapes, "{text}");
         }

@@ -164,7 +164,7 @@ impl Seen<'_, '_> {
 
     pub(super) fn build(&self) -> Verdict {
         if self.phrase.object.is_empty()
-            || self.any("image project app application container docker pipeline package site job")
+            || self.any("image project app application container pipeline package site job")
         {
             return verdict(Effect::Execute, "runs");
         }
