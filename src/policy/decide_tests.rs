@@ -67,6 +67,7 @@ fn facts(effect: Effect, destinations: Vec<DestinationFacts>) -> Facts {
         truncated: false,
         flows: Vec::new(),
         content: ContentSeen::Whole,
+        about: Vec::new(),
         amount: AmountState::Vouched,
         sums: Vec::new(),
         asked: Asked::No,

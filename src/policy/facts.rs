@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::provenance::{Destination, Place, Trace};
 
 use super::handle::{Handle, Siblings};
-use super::{ArgPath, Effect, Outcome, Role, SpentSum};
+use super::{About, ArgPath, Effect, Outcome, Role, SpentSum};
 
 /// Whether the tool is what it was when first seen.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -228,6 +228,9 @@ pub struct Facts {
     pub flows: Vec<FlowFacts>,
     /// How much of the arguments was looked at for it.
     pub content: ContentSeen,
+    /// What the call is about besides where it goes.
+    #[serde(skip)]
+    pub about: Vec<About>,
     /// The amount, for a call that spends.
     pub amount: AmountState,
     /// The typed sums that the call uses up.
@@ -261,6 +264,7 @@ impl Facts {
             truncated: false,
             flows: Vec::new(),
             content: ContentSeen::Whole,
+            about: Vec::new(),
             amount: AmountState::None,
             sums: Vec::new(),
             asked: Asked::No,

@@ -7,17 +7,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use crate::provenance::{
-    Decoding, Destination, DestinationReason, Engine, Flow, Flows, Kind, Leaves, Limits, Named, Naming,
-    Origin, OwnField, Place, ReadCall, Reading, Record, Said, Sent, Source, Standing, Thing, Trace, Vouched,
-    Words, extract, is_structure, secrets_in, strict_form, structures,
+    Decoding, Destination, DestinationReason, Engine, Flows, Kind, Leaves, Limits, Named, Naming, Origin,
+    OwnField, Place, ReadCall, Reading, Record, Said, Sent, Source, Standing, Thing, Vouched, Words, extract,
+    is_structure, secrets_in, strict_form, structures,
 };
 
 use super::container::{Containers, Within, containers};
 use super::facts::{Asked, Facts, Typed, Via};
-use super::handle::{Handle, Handles, Siblings};
+use super::handle::{Handles, Siblings};
 use super::made::{Made, ids_named, is_same};
+use super::query::{About, Content, Query, SecretSeen, Traced, TracedDestination};
 use super::spent::{Spent, SpentSum};
-use super::{ArgPath, Asks, Effect, OwnPlace, Role, ToolPolicy};
+use super::{Asks, Effect, OwnPlace, Role, ToolPolicy};
 
 /// The parts of the memory that handles, what was made, and containers may take, each one in so many; the
 /// index has the rest.
@@ -70,97 +71,6 @@ impl Making {
             to: goes.map(|destination| destination.destination.clone()).collect(),
         }
     }
-}
-
-/// What is asked of the history about a call.
-#[derive(Debug, Clone)]
-pub struct Query {
-    /// The upstream's configured name.
-    pub upstream: String,
-    /// The effect of the call.
-    pub effect: Effect,
-    /// What else it does that people are asked about.
-    pub besides: Vec<Effect>,
-    /// What the tool's name says it acts on: what a bare number in its arguments counts.
-    pub object: Option<String>,
-    /// The destinations.
-    pub destinations: Vec<Destination>,
-    /// The arguments that name things at the upstream itself.
-    pub targets: Vec<String>,
-    /// The arguments that hold a command or statement.
-    pub commands: Vec<ArgPath>,
-    /// Amounts of the call: decimal text and currency.
-    pub amounts: Vec<(String, Option<String>)>,
-    /// Whether the arguments are searched for content of other upstreams.
-    pub content: Content,
-}
-
-/// Whether the content of the arguments matters.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Content {
-    /// Search it.
-    Searched,
-    /// It stays with the user, or is too short to carry anything.
-    Left,
-}
-
-/// What is known of one destination.
-#[derive(Debug, Clone)]
-pub struct TracedDestination {
-    /// Which.
-    pub destination: Destination,
-    /// Whether the user typed it.
-    pub typed: Typed,
-    /// The latest prompt that names it, from 1.
-    pub prompt: Option<usize>,
-    /// Whether the user asked for the effect on it.
-    pub asked: Asked,
-    /// Where it stood.
-    pub trace: Trace,
-    /// Whether an allowed call created it at this upstream.
-    pub created: bool,
-    /// What stands behind it, for a target that was read.
-    pub handle: Option<Handle>,
-    /// Whether it stands in the arguments itself.
-    pub via: Via,
-    /// The list that a target was read in.
-    pub siblings: Option<Siblings>,
-    /// Whether somebody may stand behind it who is not known.
-    pub hidden: bool,
-}
-
-/// The answer to a [`Query`].
-#[derive(Debug, Clone)]
-pub struct Traced {
-    /// One for each destination, in order; behind a thread that something is sent to
-    /// stand its people.
-    pub destinations: Vec<TracedDestination>,
-    /// Whether the user asked for the effect at all.
-    pub asked: Asked,
-    /// The typed sums that vouch for its amounts: each was typed for whom the call pays, and not paid to them
-    /// before. `None` where an amount has none.
-    pub sums: Option<Vec<SpentSum>>,
-    /// Content that leaves its upstream or its container.
-    pub flows: Vec<Flow>,
-    /// Whether more content may leave: not all of it was looked at.
-    pub content_cut: bool,
-    /// Secret-shaped values.
-    pub secrets: Vec<SecretSeen>,
-    /// Whether more destinations were asked about than are answered for: the rest is unproven.
-    pub truncated: bool,
-    /// Whether the history is whole.
-    pub complete: bool,
-}
-
-/// A secret-shaped value in the arguments.
-#[derive(Debug, Clone)]
-pub struct SecretSeen {
-    /// RFC 6901 pointer of the argument.
-    pub pointer: String,
-    /// What it looks like.
-    pub shape: &'static str,
-    /// Where another upstream showed it.
-    pub from: Option<Place>,
 }
 
 /// Destinations that one call is traced for, those behind its ids among them.
@@ -290,6 +200,7 @@ impl History {
             content_cut: flows.cut
                 && (query.effect.is_sink() || self.engine.shows_elsewhere(&query.upstream)),
             secrets: if searched { self.secrets(arguments, &query.upstream) } else { Vec::new() },
+            about: query.about.iter().map(|(argument, text)| self.about(query, argument, text)).collect(),
             truncated,
             complete: self.engine.is_complete(),
         }
@@ -380,6 +291,11 @@ impl History {
             all.push(TracedDestination { via: Via::Behind, ..self.destination(query, &person) });
         }
         false
+    }
+
+    fn about(&self, query: &Query, argument: &str, text: &str) -> About {
+        let handle = self.handles.get(&query.upstream, text).cloned();
+        About { argument: argument.to_owned(), text: text.to_owned(), handle }
     }
 
     /// The list that a target was read in, the last one where there are several.

@@ -8,15 +8,18 @@ use serde_json::Value;
 
 use crate::provenance::{Destination, DestinationReason, Extraction, Kind, Standing, Vouched, extract};
 
+use super::argument::select;
 use super::audience::widening;
 use super::checks::{Surroundings, findings};
 use super::facts::{
     AmountState, BudgetState, ContentSeen, DestinationFacts, Facts, FlowContent, FlowFacts, Gate, PinState,
 };
 use super::grant::{GrantKey, destination_key, fetch_key, flow_key};
-use super::history::{Content, Query, Traced};
+use super::query::{Content, Query, Traced};
 use super::{Audience, ConstraintFinding, Effect, Layer, Role, ToolPolicy, Typed};
 
+/// Things that a call is about besides, of which it is told.
+const ABOUT: usize = 8;
 /// Characters below which all arguments together can carry neither a copied passage nor a secret.
 const CARRIES_NOTHING: usize = 12;
 
@@ -106,6 +109,7 @@ impl Inquiry {
                 .map(|destination| destination.argument.clone())
                 .collect(),
             destinations: extraction.destinations,
+            about: if judged { standing.about(arguments) } else { Vec::new() },
             commands: policy.with_role(Role::Command).map(|rule| rule.path.clone()).collect(),
             amounts: amounts.clone(),
             content,
@@ -257,6 +261,7 @@ impl Inquiry {
                 _ => ContentSeen::Whole,
             },
             amount,
+            about: traced.as_ref().map(|traced| traced.about.clone()).unwrap_or_default(),
             sums: traced.as_ref().and_then(|traced| traced.sums.clone()).unwrap_or_default(),
             asked: traced.as_ref().map_or(super::Asked::No, |traced| traced.asked),
             call_granted: None,
@@ -387,6 +392,22 @@ impl<'p> Standings<'p> {
         let send = Self { effect: Effect::Send, besides: Vec::new(), widening, ..*self };
         let found = extract(arguments, &|path| send.of_path(path)).destinations;
         found.iter().any(|destination| destination.reason != DestinationReason::Embedded)
+    }
+
+    /// What the call is about besides where it goes: the file that is shared, the thread that is written in.
+    fn about(&self, arguments: &Value) -> Vec<(String, String)> {
+        let targets = self.policy.with_role(Role::Target);
+        let found = targets.flat_map(|rule| {
+            let values = select(arguments, &rule.path).into_iter();
+            values.map(|found| (rule.path.0.clone(), found.value))
+        });
+        let said = found.filter(|(path, _)| self.of_path(path) == Standing::Ignored);
+        let said = said.filter_map(|(path, value)| match value {
+            Value::String(text) if !text.trim().is_empty() => Some((path, text.clone())),
+            Value::Number(number) => Some((path, number.to_string())),
+            _ => None,
+        });
+        said.take(ABOUT).collect()
     }
 
     fn of_path(&self, path: &str) -> Standing {

@@ -13,7 +13,7 @@ use crate::provenance::{Destination, Thing};
 
 use super::container::Within;
 use super::faded::Faded;
-use super::handle::is_id_key;
+use super::members::is_id_key;
 
 /// Ids taken from one result, and nodes of it that are looked at.
 const IDS: usize = 64;

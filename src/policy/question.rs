@@ -32,8 +32,6 @@ pub struct Subject<'a> {
     pub tool: &'a str,
     /// Amounts and currencies of the call, as they stand in the arguments: hostile text.
     pub amounts: &'a [String],
-    /// What the call is about when it names no destination: its targets in words.
-    pub about: &'a [String],
     /// When this Bouncer began to listen, in words, if the history is not complete.
     pub since: Option<&'a str>,
     /// What is said of the list that the one target stands in: escaped lines.
@@ -109,8 +107,14 @@ pub fn question(subject: Subject<'_>, facts: &Facts, verdict: &Verdict) -> Quest
     if shown > NAMED {
         lines.push(format!("… and {} more", shown - NAMED));
     }
-    for text in subject.about.iter().take(NAMED) {
-        lines.push(format!("about: {}", escaped(text, DESTINATION)));
+    for about in &facts.about {
+        let mut line = format!(
+            "about: {} (argument {})",
+            escaped(&about.text, DESTINATION),
+            escaped(&about.argument, 64)
+        );
+        line.extend(about.handle.as_ref().map(behind));
+        lines.push(line);
     }
     let mut tail = Vec::new();
     if !subject.amounts.is_empty() {

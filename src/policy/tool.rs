@@ -10,7 +10,7 @@ use crate::provenance::{Destination, Kind, Thing, TrustRule};
 
 use super::argument::{leaves, same_name, select};
 use super::constraint::{AllowedValue, Constraint, HostPattern, Test, UrlReading, read_url};
-use super::handle::is_id_key;
+use super::members::is_id_key;
 use super::{ArgPath, Cells, Effect, Gate, Layer, Locality, Role};
 
 /// What one argument is, and who said so.

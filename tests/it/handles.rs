@@ -91,3 +91,104 @@ fn a_number_that_a_call_made_is_own_as_what_it_is() {
     work.call("board__delete_project", json!({"project_id": "7"}));
     assert_eq!(work.asked.len(), 1, "{:#?}", work.asked);
 }
+
+#[test]
+fn an_event_is_judged_by_its_guests() {
+    let event = json!([{"event_id": "ev-71c", "title": "Board meeting", "organizer": "ana@kiln.example",
+        "participants": ["ana@kiln.example", "eve@outside.example"]}]);
+    let calendar = json!({
+        "tools": [
+            tool("list_events", &["day!"]),
+            tool("create_event", &["title!", "participants!"]),
+            tool("send_event_update", &["event_id!", "message!"]),
+            tool("delete_event", &["event_id!"]),
+        ],
+        "calls": {
+            "list_events": [{"text": event.to_string()}],
+            "create_event": [{"text": "{\"event_id\": \"ev-88d\", \"title\": \"Lunch\"}"}],
+            "send_event_update": [{"text": "sent"}],
+            "delete_event": [{"text": "deleted"}],
+        },
+    });
+    let Some(mut work) = Work::start(&[("calendar", calendar)], "{}\n", &["calendar__delete_event"]) else {
+        return;
+    };
+    work.types("Plan a lunch with bo@kiln.example. What else is on today?");
+    work.call("calendar__create_event", json!({"title": "Lunch", "participants": "bo@kiln.example"}));
+    // What an allowed call made, for whom the user named, is the user's own.
+    work.call("calendar__delete_event", json!({"event_id": "ev-88d"}));
+    work.was_asked_at_most(0);
+    work.call("calendar__list_events", json!({"day": "today"}));
+    work.once = true;
+    work.call("calendar__send_event_update", json!({"event_id": "ev-71c", "message": "Moved to 4 pm"}));
+    let asked = work.asked.last().cloned().unwrap_or_default();
+    for said in ["ev-71c", "Board meeting", "and so to: eve@outside.example", "and so to: ana@kiln.example"] {
+        assert!(asked.contains(said), "{said}: {asked}");
+    }
+}
+
+#[test]
+fn a_file_is_named_in_words_with_its_people_before_it_is_destroyed_or_shared() {
+    let file = json!([{"file_id": "f-26k", "filename": "plan.docx", "owner": "ana@kiln.example",
+        "shared_with": {"eve@outside.example": "rw"}}]);
+    let drive = json!({
+        "tools": [
+            tool("search_files", &["query!"]),
+            tool("create_file", &["filename!", "content!"]),
+            tool("delete_file", &["file_id!"]),
+            tool("share_file", &["file_id!", "email!", "permission!"]),
+        ],
+        "calls": {
+            "search_files": [{"text": file.to_string()}],
+            "create_file": [{"text": "{\"file_id\": \"f-90p\", \"filename\": \"notes.txt\"}"}],
+            "delete_file": [{"text": "deleted"}],
+            "share_file": [{"text": "shared"}],
+        },
+    });
+    let Some(mut work) = Work::start(&[("drive", drive)], "{}\n", &["drive__share_file"]) else { return };
+    work.types("Tidy up my drive; make a file with notes.");
+    work.call("drive__create_file", json!({"filename": "notes.txt", "content": "one"}));
+    work.call("drive__delete_file", json!({"file_id": "f-90p"}));
+    work.was_asked_at_most(0);
+    work.call("drive__search_files", json!({"query": "plan"}));
+    work.once = true;
+    work.call("drive__delete_file", json!({"file_id": "f-26k"}));
+    let asked = work.asked.last().cloned().unwrap_or_default();
+    for said in [
+        "Destroy with `delete_file`",
+        "target: f-26k",
+        "\"plan.docx\"",
+        "with ana@kiln.example, eve@outside.example",
+    ] {
+        assert!(asked.contains(said), "{said}: {asked}");
+    }
+    let share = json!({"file_id": "f-26k", "email": "cy@elsewhere.example", "permission": "rw"});
+    work.call("drive__share_file", share);
+    let asked = work.asked.last().cloned().unwrap_or_default();
+    for said in ["to: cy@elsewhere.example", "about: f-26k (argument file_id) — \"plan.docx\""] {
+        assert!(asked.contains(said), "{said}: {asked}");
+    }
+}
+
+#[test]
+fn a_payment_is_asked_about_with_its_amount_and_currency() {
+    let bill = "Please pay 98.70 EUR to DE02120300000000202051 for the water.";
+    let bank = json!({
+        "tools": [
+            tool("read_file", &["file_path!"]),
+            tool("send_money", &["recipient!", "amount!", "currency!"]),
+        ],
+        "calls": {"read_file": [{"text": bill}], "send_money": [{"text": "paid"}]},
+    });
+    let Some(mut work) = Work::start(&[("bank", bank)], "{}\n", &["bank__send_money"]) else { return };
+    work.types("Pay the bill 'bill-december.txt'.");
+    work.call("bank__read_file", json!({"file_path": "bill-december.txt"}));
+    let pay = json!({"recipient": "DE02120300000000202051", "amount": "98.70", "currency": "EUR"});
+    work.call("bank__send_money", pay);
+    let asked = work.asked.last().cloned().unwrap_or_default();
+    for said in
+        ["Spend money", "to: DE02120300000000202051", "amount: 98.70 EUR", "you did not name this amount"]
+    {
+        assert!(asked.contains(said), "{said}: {asked}");
+    }
+}

@@ -141,7 +141,6 @@ pub(super) async fn settle(core: &Rc<Core>, call: &Call, known: &Arc<Known>, hea
             upstream,
             tool,
             amounts: &inquiry.amounts,
-            about: &[],
             since: core.since.as_deref(),
             list: listing.as_ref().map_or(&[], |listing| listing.lines.as_slice()),
         };
