@@ -13,19 +13,18 @@ use serde_json::json;
 use tokio::sync::{oneshot, watch};
 
 use crate::clock;
-use crate::policy::{Effect, GrantKey, LastingGrant, Ledger, ListYes, Offer, Question};
-use crate::transport::{Answered, Choice, HeldCall};
+use crate::policy::{Effect, GrantKey, Ledger, ListYes, Offer, Question};
 
 use super::grants_file::GrantsFile;
-use super::holds::{Held, Holds};
-use super::messages::{Answer, CallNumber, Elicit, LateAnswer, Patience};
+use super::holds::Holds;
+use super::messages::{Answer, CallNumber, Elicit, Patience};
 use super::rows::{Rows, Wish};
 
 /// How long a question waits without and with progress reports (`docs/architecture.md`, the question).
 const SHORT: Duration = Duration::from_secs(55);
 const LONG: Duration = Duration::from_secs(600);
 /// How long a yes to a list lasts, in milliseconds.
-const LISTED: u64 = 600_000;
+pub(super) const LISTED: u64 = 600_000;
 /// How long a question waits for others that may share it, and how long at most while more come.
 const PAUSE: Duration = Duration::from_millis(30);
 const LONGEST_PAUSE: Duration = Duration::from_millis(300);
@@ -125,24 +124,6 @@ impl Message for Lookup {
 #[rtype(result = "()")]
 pub struct UserIsThere;
 
-/// Which calls are held, oldest first?
-#[derive(Debug, Clone, Copy, Message)]
-#[rtype(result = "Vec<HeldCall>")]
-pub struct ListHeld;
-
-/// A person's answer about a held call.
-#[derive(Debug, Clone)]
-pub struct AnswerHeld {
-    /// The hold's id.
-    pub id: String,
-    /// The answer.
-    pub choice: Choice,
-}
-
-impl Message for AnswerHeld {
-    type Result = Answered;
-}
-
 /// How many calls wait for a person?
 #[derive(Debug, Clone, Copy, Message)]
 #[rtype(result = "Counts")]
@@ -167,16 +148,16 @@ struct Waiting {
 /// Owns holds and grants.
 #[derive(Default)]
 pub struct ApprovalActor {
-    ledger: Ledger,
+    pub(super) ledger: Ledger,
     queue: VecDeque<Waiting>,
     open: Vec<Waiting>,
     question: u64,
     prompts: u64,
-    rows: Rows,
-    holds: Holds,
+    pub(super) rows: Rows,
+    pub(super) holds: Holds,
     lasting: Option<GrantsFile>,
     /// The launch of each upstream by its configured name.
-    launches: BTreeMap<String, String>,
+    pub(super) launches: BTreeMap<String, String>,
     /// How long the first of several calls waits for the next before its question opens.
     pause: Duration,
     /// How long a question waits without progress reports; `None` for the default.
@@ -212,21 +193,26 @@ impl ApprovalActor {
     }
 
     /// The id of the lasting grant that covers a key.
-    fn lasting(&mut self, effect: Effect, key: &GrantKey) -> Option<String> {
+    pub(super) fn lasting(&mut self, effect: Effect, key: &GrantKey) -> Option<String> {
         let now = clock::unix_millis();
         let found = self.lasting.as_mut()?.lasting().granted(effect, key, now, &self.launches);
         found.map(|id| format!("lasting {id}"))
     }
 
     /// Milliseconds on this actor's clock.
-    fn now(&mut self) -> u64 {
+    pub(super) fn now(&mut self) -> u64 {
         let now = clock::instant();
         let since = now.saturating_duration_since(*self.began.get_or_insert(now));
         u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
     }
 
     /// Remembers a refusal. It ends the yes to a list that the call belongs to.
-    fn refuse(&mut self, held: (u64, Effect), keys: &[GrantKey], list: (Option<&str>, Option<&str>)) {
+    pub(super) fn refuse(
+        &mut self,
+        held: (u64, Effect),
+        keys: &[GrantKey],
+        list: (Option<&str>, Option<&str>),
+    ) {
         let (session, effect) = held;
         self.ledger.refuse(session, effect, keys, self.prompts);
         self.ledger.refuse_lists(session, list.0, list.1);
@@ -295,120 +281,6 @@ impl Handler<Hold> for ApprovalActor {
     }
 }
 
-impl Handler<LateAnswer> for ApprovalActor {
-    type Result = ();
-
-    fn handle(&mut self, msg: LateAnswer, _: &mut Self::Context) {
-        if matches!(msg.answer, Answer::TimedOut | Answer::Gone) {
-            return;
-        }
-        let until = self.now().saturating_add(LISTED);
-        // What is not held any more was answered elsewhere or is over.
-        for held in self.holds.take_asked(msg.question, clock::instant()) {
-            match Decision::of(&msg.answer, held.offer) {
-                Decision::Session => {
-                    self.ledger.grant(held.session, held.effect, &held.keys);
-                    self.ledger.keep_once(held.session, &held.digest, "late answer");
-                    self.rows.over();
-                }
-                Decision::Listed => {
-                    self.ledger.keep_list(ListYes {
-                        session: held.session,
-                        group: held.group,
-                        calls: held.listed.clone(),
-                        left: held.listed,
-                        by: "list, late answer".to_owned(),
-                        until,
-                    });
-                    self.rows.over();
-                }
-                Decision::Once => {
-                    self.ledger.keep_once(held.session, &held.digest, "late answer");
-                    self.rows.over();
-                }
-                _ => {
-                    let list = (held.group.as_deref(), held.exact.as_deref());
-                    self.refuse((held.session, held.effect), &held.keys, list);
-                }
-            }
-        }
-    }
-}
-
-impl Handler<ListHeld> for ApprovalActor {
-    type Result = Vec<HeldCall>;
-
-    fn handle(&mut self, _: ListHeld, _: &mut Self::Context) -> Self::Result {
-        let now = clock::instant();
-        let launches = &self.launches;
-        let named = |held: &Held| {
-            let names = held.keys.iter().flat_map(GrantKey::upstreams);
-            names.filter_map(|name| Some((name.to_owned(), launches.get(name)?.clone()))).collect()
-        };
-        self.holds
-            .list(now)
-            .map(|held| HeldCall {
-                id: held.id.clone(),
-                client: held.client.to_string(),
-                upstream: held.upstream.to_string(),
-                tool: held.tool.to_string(),
-                effect: held.effect,
-                keys: held.keys.clone(),
-                launches: named(held),
-                offer: held.offer,
-                question: held.question.clone(),
-                group: held.group.as_ref().map(|group| format!("{}\u{0}{group}", held.session)),
-                age: held.age(now).as_secs(),
-                left: held.left(now).as_secs(),
-            })
-            .collect()
-    }
-}
-
-impl Handler<AnswerHeld> for ApprovalActor {
-    type Result = MessageResult<AnswerHeld>;
-
-    fn handle(&mut self, msg: AnswerHeld, _: &mut Self::Context) -> Self::Result {
-        let now = clock::instant();
-        let Some(held) = self.holds.get(&msg.id, now).cloned() else {
-            return MessageResult(Answered::Ended);
-        };
-        let (session, effect, keys) = (held.session, held.effect, held.keys.as_slice());
-        let offered = match &msg.choice {
-            Choice::Once | Choice::No => true,
-            Choice::Session => held.offer == Offer::Session,
-            // FAIL CLOSED: only a grant that stands in the file, and that covers all of it, counts.
-            Choice::Lasting(_) => {
-                held.offer == Offer::Session
-                    && LastingGrant::may_last(effect, keys)
-                    && keys
-                        .iter()
-                        .filter(|key| !matches!(key, GrantKey::Call(_)))
-                        .all(|key| self.lasting(effect, key).is_some())
-            }
-        };
-        if !offered {
-            return MessageResult(Answered::NotOffered);
-        }
-        self.holds.take(&msg.id, now);
-        match msg.choice {
-            Choice::Once => {
-                self.ledger.forget_refusals(session, effect, keys);
-                self.ledger.keep_once(session, &held.digest, &format!("once, by {}", held.id));
-            }
-            Choice::Session => {
-                self.ledger.grant(session, effect, keys);
-            }
-            Choice::Lasting(_) => self.ledger.forget_refusals(session, effect, keys),
-            Choice::No => {
-                self.refuse((session, effect), keys, (held.group.as_deref(), held.exact.as_deref()));
-            }
-        }
-        self.rows.over();
-        MessageResult(Answered::Taken)
-    }
-}
-
 impl Handler<CountHolds> for ApprovalActor {
     type Result = Counts;
 
@@ -420,7 +292,7 @@ impl Handler<CountHolds> for ApprovalActor {
 
 /// What an answer means. Anything but `accept` with a choice that was offered is a refusal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Decision {
+pub(super) enum Decision {
     Once,
     Session,
     Listed,
@@ -430,7 +302,7 @@ enum Decision {
 }
 
 impl Decision {
-    fn of(answer: &Answer, offer: Offer) -> Self {
+    pub(super) fn of(answer: &Answer, offer: Offer) -> Self {
         match answer {
             Answer::Accept(content) => {
                 match (offer, content.get("decision").and_then(serde_json::Value::as_str)) {

@@ -8,10 +8,9 @@ use std::rc::Rc;
 use actix::prelude::*;
 use serde_json::json;
 
-use super::approval::{
-    AnswerHeld, ApprovalActor, CountHolds, Hold, HoldAnswer, ListHeld, Lookup, UserIsThere,
-};
+use super::approval::{ApprovalActor, CountHolds, Hold, HoldAnswer, Lookup, UserIsThere};
 use super::grants_file::GrantsFile;
+use super::late::{AnswerHeld, ListHeld};
 use super::messages::{Answer, CallNumber, Elicit, LateAnswer, Patience};
 use super::rows::Wish;
 use crate::policy::{Effect, GrantKey, LastingGrant, Offer, Question, revoke_line};

@@ -8,7 +8,7 @@ use tokio::sync::mpsc::Receiver;
 
 use crate::transport::{Answered, Asked, Reply, Request};
 
-use super::approval::{AnswerHeld, ListHeld};
+use super::late::{AnswerHeld, ListHeld};
 use super::status::ReportStatus;
 
 /// Who can answer.

@@ -14,6 +14,7 @@ mod hook;
 #[cfg(test)]
 mod interleaving_tests;
 pub mod last_run;
+pub mod late;
 mod links;
 mod messages;
 pub mod pins;

@@ -391,6 +391,7 @@ mod tests {
             object: None,
             destinations: destinations.destinations,
             targets: Vec::new(),
+            about: Vec::new(),
             commands: Vec::new(),
             amounts: Vec::new(),
             content: Content::Left,
