@@ -11,10 +11,22 @@ use crate::provenance::escaped;
 /// Records of the audit log that are told at most.
 const RECORDS: u64 = 200;
 
+/// The schema of an object that has exactly these members.
+fn closed(properties: &Value) -> Value {
+    let required: Vec<&String> = properties.as_object().into_iter().flat_map(Map::keys).collect();
+    json!({"type": "object", "required": required, "additionalProperties": false, "properties": properties})
+}
+
 /// What `tools/list` tells.
 pub(super) fn list() -> Value {
     let text = || json!({"type": "string"});
     let texts = || json!({"type": "array", "items": {"type": "string"}});
+    let text_or_null = || json!({"type": ["string", "null"]});
+    let count = || json!({"type": "integer", "minimum": 0});
+    let count_or_null = || json!({"type": ["integer", "null"], "minimum": 1});
+    let verdict = || json!({"enum": ["allow", "ask", "deny"]});
+    let verdicts = || closed(&json!({"allow": count(), "ask": count(), "deny": count()}));
+    let by_name = || json!({"type": "object", "additionalProperties": verdicts()});
     let reads = json!({"readOnlyHint": true, "openWorldHint": false});
     json!([
         {
@@ -32,11 +44,13 @@ pub(super) fn list() -> Value {
                 "user_said": {"description": "What the user has typed before.", "anyOf": [text(), texts()]},
                 "schema": {"type": "object", "description": "The tool's input schema, or its whole entry of tools/list."},
             }},
-            "outputSchema": {"type": "object", "required": ["verdict", "contract", "reason", "effect", "evidence", "policy_problems"],
-                "properties": {
-                    "verdict": {"enum": ["allow", "ask", "deny"]}, "contract": text(), "reason": text(), "effect": text(),
-                    "refusal": {"type": ["string", "null"]}, "evidence": {"type": "array"}, "policy_problems": texts(),
-                }},
+            "outputSchema": closed(&json!({
+                "verdict": verdict(), "contract": text(), "reason": text(), "effect": text(), "refusal": text_or_null(),
+                "evidence": {"type": "array", "items": closed(&json!({
+                    "outcome": verdict(), "reason": {"type": ["string", "object"]},
+                }))},
+                "policy_problems": texts(),
+            })),
             "annotations": reads,
         },
         {
@@ -45,14 +59,14 @@ pub(super) fn list() -> Value {
             "description": "Checks a policy and tells every problem with its line and column.",
             "inputSchema": {"type": "object", "required": ["policy_yaml"], "additionalProperties": false,
                 "properties": {"policy_yaml": {"type": "string", "description": "The text of the policy."}}},
-            "outputSchema": {"type": "object", "required": ["loads", "entries", "problems"], "properties": {
-                "loads": {"type": "boolean"}, "entries": {"type": "integer"},
-                "problems": {"type": "array", "items": {"type": "object", "required": ["severity", "message"], "properties": {
+            "outputSchema": closed(&json!({
+                "loads": {"type": "boolean"}, "entries": count(),
+                "problems": {"type": "array", "items": closed(&json!({
                     "severity": {"enum": ["error", "warning"]}, "message": text(),
-                    "line": {"type": ["integer", "null"]}, "column": {"type": ["integer", "null"]},
-                    "cause": {"type": ["string", "null"]}, "help": {"type": ["string", "null"]},
-                }}},
-            }},
+                    "line": count_or_null(), "column": count_or_null(),
+                    "cause": text_or_null(), "help": text_or_null(),
+                }))},
+            })),
             "annotations": reads,
         },
         {
@@ -61,12 +75,13 @@ pub(super) fn list() -> Value {
             "description": "Names the packs that ship with Bouncer and the user's policy files; with `pack_name`, the text of that pack.",
             "inputSchema": {"type": "object", "additionalProperties": false,
                 "properties": {"pack_name": {"type": "string", "description": "One pack, with its text."}}},
-            "outputSchema": {"type": "object", "required": ["packs", "user_files"], "properties": {
-                "packs": {"type": "array", "items": {"type": "object", "required": ["name", "entries"], "properties": {
-                    "name": text(), "entries": {"type": "integer"}, "local": {"type": "boolean"}, "yaml": text(),
+            "outputSchema": closed(&json!({
+                "packs": {"type": "array", "items": {"type": "object", "required": ["name", "entries", "local"],
+                    "additionalProperties": false, "properties": {
+                        "name": text(), "entries": count(), "local": {"type": "boolean"}, "yaml": text(),
                 }}},
                 "user_files": texts(),
-            }},
+            })),
             "annotations": reads,
         },
         {
@@ -75,8 +90,20 @@ pub(super) fn list() -> Value {
             "description": "Counts of calls by verdict, contract, tool, server and hour, questions and their answers, and the last records in brief.",
             "inputSchema": {"type": "object", "additionalProperties": false, "properties": {
                 "limit": {"type": "integer", "minimum": 0, "maximum": RECORDS, "description": "How many of the last records; 20."}}},
-            "outputSchema": {"type": "object", "required": ["summary", "recent"],
-                "properties": {"summary": {"type": "object"}, "recent": {"type": "array"}}},
+            "outputSchema": closed(&json!({
+                "summary": closed(&json!({
+                    "lines": count(), "calls": count(), "verdicts": verdicts(), "contracts": by_name(), "tools": by_name(),
+                    "upstreams": by_name(), "hours": by_name(), "prompts": count(), "approved": count(),
+                    "nobody_asked": count(), "outcomes": {"type": "object", "additionalProperties": count()},
+                    "span": {"type": ["array", "null"], "items": count(), "minItems": 2, "maxItems": 2},
+                    "foreign": count(), "bad_times": count(), "incomplete": count(),
+                    "prompts_per_100_calls": {"type": "number"}, "approval_rate_percent": {"type": "number"},
+                })),
+                "recent": {"type": "array", "items": closed(&json!({
+                    "record": count(), "time": text_or_null(), "upstream": text_or_null(), "tool": text_or_null(),
+                    "verdict": text_or_null(), "contract": text_or_null(), "answer": text_or_null(),
+                }))},
+            })),
             "annotations": reads,
         },
     ])

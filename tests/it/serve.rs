@@ -164,8 +164,9 @@ fn served_calls() -> Vec<(&'static str, Value, Expected<Option<Held>>)> {
             Ok(Some(("/packs/0/name", json!("gmail")))),
         ),
         wrong("bouncer_get_active_policies", json!({"pack_name": "nothing"})),
-        ("bouncer_audit_summary", json!({"limit": 3}), Ok(Some(("/summary/calls", json!(0))))),
-        ("bouncer_audit_summary", json!({}), Ok(Some(("/recent", json!([]))))),
+        ("bouncer_audit_summary", json!({"limit": 3}), Ok(Some(("/summary/calls", json!(2))))),
+        ("bouncer_audit_summary", json!({}), Ok(Some(("/recent/0/tool", json!("send_email"))))),
+        ("bouncer_audit_summary", json!({"limit": 0}), Ok(Some(("/recent", json!([]))))),
         wrong("bouncer_audit_summary", json!({"limit": -1})),
         wrong("bouncer_audit_summary", json!({"limit": "3"})),
         ("nothing", json!({}), Err(-32602)),
@@ -215,12 +216,16 @@ fn two_real_clients_get_every_tool_prompt_and_resource() {
     let path = |name: &str| folder.path().join(name);
     std::fs::write(path("policy.yaml"), "send_email: {trusted_destinations: [ok@corp.example]}\n")
         .expect("a folder");
+    // A whole record, how its call ended, one that lacks much, and a line of somebody else.
+    let log = "{\"kind\":\"verdict\",\"ts\":1764547200000,\"upstream\":\"mail\",\"tool\":\"send_email\",\"verdict\":\"ask\",\"contract\":\"sink_gate\",\"answer\":\"no_human\"}\n\
+               {\"kind\":\"outcome\",\"ts\":1764547200001,\"outcome\":\"result\"}\n{\"verdict\":\"deny\"}\nnot ours\n";
+    std::fs::write(path("log"), log).expect("a folder");
     let (calls, asks) = (served_calls(), served_asks());
     let calls_told: Vec<_> =
         calls.iter().map(|(tool, arguments, _)| json!({"tool": tool, "arguments": arguments})).collect();
     let asks_told: Vec<_> = asks.iter().map(|(ask, _)| ask).collect();
     let plan = json!({
-        "command": [env!("CARGO_BIN_EXE_bouncer"), "serve", "--policy", "policy.yaml", "--state", "state"],
+        "command": [env!("CARGO_BIN_EXE_bouncer"), "serve", "--policy", "policy.yaml", "--state", "state", "--audit", "log"],
         "wanted": ["bouncer_check_verdict"],
         "calls": calls_told,
         "asks": asks_told,
@@ -246,6 +251,8 @@ fn two_real_clients_get_every_tool_prompt_and_resource() {
                     let text = result["text"].as_str().expect("text");
                     let text: Value = serde_json::from_str(text).expect("JSON");
                     assert_eq!(text.pointer(pointer), Some(value), "the text repeats it");
+                    // It fits the tool's output schema, by which less and more do not.
+                    assert_eq!(result["fits"], json!([true, false, false]), "{tool} {arguments}: {result:#}");
                 }
                 Ok(None) => assert_eq!(result["isError"], true, "{tool} {arguments}: {result:#}"),
                 Err(code) => assert_eq!(result["error"], *code, "{tool} {arguments}: {result:#}"),
@@ -262,7 +269,8 @@ fn two_real_clients_get_every_tool_prompt_and_resource() {
             }
         }
     }
-    assert!(!path("state/audit.jsonl").exists(), "hypothetical calls are not recorded");
+    let kept = std::fs::read_to_string(path("log")).expect("a log");
+    assert!(kept == log && !path("state/audit.jsonl").exists(), "hypothetical calls are not recorded");
 }
 
 /// What strangers wrote, and the tools that calls are made to.

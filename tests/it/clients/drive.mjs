@@ -13,6 +13,7 @@ const require = createRequire(join(folder, "package.json"));
 const load = async (path) => import(pathToFileURL(require.resolve(`@modelcontextprotocol/sdk/${path}`)));
 const { Client } = await load("client/index.js");
 const { StdioClientTransport } = await load("client/stdio.js");
+const { AjvJsonSchemaValidator } = await load("validation/ajv");
 const { ElicitRequestSchema, McpError, ToolListChangedNotificationSchema } = await load("types.js");
 
 const plan = JSON.parse(readFileSync(planFile, "utf8"));
@@ -31,14 +32,23 @@ client.setRequestHandler(ElicitRequestSchema, (request) => {
 const [command, ...args] = plan.command;
 const env = { ...process.env, ...plan.env };
 await client.connect(new StdioClientTransport({ command, args, env, stderr: "inherit" }));
-let names;
+const validators = new AjvJsonSchemaValidator();
+const fits = (schema, content) => {
+  if (schema === undefined || content === undefined) return null;
+  const validate = validators.getValidator(schema);
+  return [content, {}, { ...content, another: 1 }].map((value) => validate(value).valid);
+};
+
+let names, schemas;
 for (;;) {
   arm();
   names = [];
+  schemas = {};
   let cursor;
   do {
     const page = await client.listTools(cursor === undefined ? {} : { cursor });
     names.push(...page.tools.map((tool) => tool.name));
+    for (const tool of page.tools) schemas[tool.name] = tool.outputSchema;
     cursor = page.nextCursor;
   } while (cursor !== undefined);
   if (plan.wanted.every((name) => names.includes(name))) break;
@@ -49,7 +59,10 @@ for (const call of plan.calls) {
   try {
     const result = await client.callTool({ name: call.tool, arguments: call.arguments });
     const text = result.content.filter((block) => block.type === "text").map((block) => block.text).join("\n");
-    results.push({ tool: call.tool, isError: Boolean(result.isError), text, structured: result.structuredContent });
+    const structured = result.structuredContent;
+    results.push({
+      tool: call.tool, isError: Boolean(result.isError), text, structured, fits: fits(schemas[call.tool], structured),
+    });
   } catch (error) {
     if (!(error instanceof McpError)) throw error;
     results.push({ tool: call.tool, error: error.code });

@@ -8,8 +8,10 @@ The plan: {"command": [PROGRAM, ARGUMENT…], "env": {NAME: VALUE}, "wanted": [T
 It connects, lists until every wanted tool is there (a change is announced), makes the calls one
 after the other, and accepts every question with `allow_once`; then it asks for prompts, resources
 and lists of them. One JSON object is printed: {"tools": [NAME…], "results": [{"tool", "isError",
-"text", "structured"}…], "answers": [{"result"} | {"error": CODE}…], "questions": [TEXT…]}. A call that is
-answered with an error of the protocol has {"tool", "error": CODE} for a result.
+"text", "structured", "fits"}…], "answers": [{"result"} | {"error": CODE}…], "questions": [TEXT…]}. A call that is
+answered with an error of the protocol has {"tool", "error": CODE} for a result. `fits` says what the client's own
+library for JSON Schema finds by the tool's output schema: [whether the structured content fits, whether an empty
+object and one with a member more do]; null where there is no schema or no structured content.
 """
 import asyncio
 import json
@@ -17,9 +19,17 @@ import os
 import sys
 
 import mcp_types as types
+from jsonschema import Draft202012Validator
 from mcp import ClientSession
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.shared.exceptions import MCPError
+
+
+def fits(schema, content):
+    if schema is None or content is None:
+        return None
+    validator = Draft202012Validator(schema)
+    return [validator.is_valid(value) for value in (content, {}, {**content, "another": 1})]
 
 
 async def main():
@@ -42,10 +52,11 @@ async def main():
             await session.initialize()
             while True:
                 changed.clear()
-                names, cursor = [], None
+                names, schemas, cursor = [], {}, None
                 while True:
                     page = await session.list_tools(params=types.PaginatedRequestParams(cursor=cursor))
                     names += [tool.name for tool in page.tools]
+                    schemas.update({tool.name: tool.output_schema for tool in page.tools})
                     cursor = page.next_cursor
                     if cursor is None:
                         break
@@ -61,7 +72,8 @@ async def main():
                     continue
                 text = "\n".join(block.text for block in result.content if block.type == "text")
                 results.append({"tool": call["tool"], "isError": bool(result.is_error), "text": text,
-                                "structured": result.structured_content})
+                                "structured": result.structured_content,
+                                "fits": fits(schemas.get(call["tool"]), result.structured_content)})
             answers = []
             for ask in plan.get("asks", []):
                 try:
