@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::pack::raw::names;
-use crate::pack::{Checker, Diagnostic, Entry, Node, PolicySource, Value, parse_jsonc, parse_yaml, quoted};
+use crate::pack::{
+    Checker, Diagnostic, Entry, Node, PolicySource, Position, Value, parse_jsonc, parse_yaml, quoted,
+};
 
 use crate::policy::PinMode;
 
@@ -126,7 +128,7 @@ pub fn parse(
     let parsed = match extension {
         "toml" => {
             return Err(vec![
-                Diagnostic::whole(&shown, "TOML configs are not read here")
+                Diagnostic::error(&shown, Position::START, "TOML configs are not read here")
                     .help("`bouncer init --config FILE` takes the servers over into a file that is"),
             ]);
         }
@@ -143,7 +145,8 @@ pub fn parse(
     } else if let Some(key) = ["mcpServers", "servers"].into_iter().find(|k| root.get(k).is_some()) {
         client(&root, key, &absolute, env, &mut check)
     } else {
-        let help = "a config has `upstreams:`; a client file has `mcpServers` or `servers`";
+        let help = "a config has `upstreams:`, a client file `mcpServers` or `servers`; `bouncer init --config FILE` \
+                    takes the files of other clients over";
         let known = names(raw::FILE);
         for entry in root.entries().iter().filter(|e| !known.contains(&e.key.as_str())).take(8) {
             check.unknown_key(entry, "in the config", &known);

@@ -1,7 +1,7 @@
 //! `bouncer policy verify` from the command line: every problem with its line and column, all of them at
 //! once, and what loads but deserves a look.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
@@ -132,4 +132,125 @@ read_file: {allowed_path_prefixes: []}
             .is_some_and(|all| all.iter().all(|p| p["severity"] == "warning"))
     );
     assert!(verified.text.contains("loads, 4 entries and 4 warnings"), "{}", verified.text);
+}
+
+/// Runs a command of ours in a folder, and gives its exit code and all that it printed.
+fn bouncer(folder: &Path, arguments: &[&str]) -> (Option<i32>, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_bouncer"));
+    command.env_remove("DATABASE_URL").env_remove("X");
+    let output = command.args(arguments).current_dir(folder).stdin(Stdio::null()).output().expect("it ends");
+    let [out, errors] =
+        [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes).into_owned());
+    (output.status.code(), out + &errors)
+}
+
+fn vectors(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/vectors").join(name)
+}
+
+/// The policies of the vectors in the reference format: whatever is no policy error loads as it is.
+#[test]
+fn policies_of_the_reference_format_load_unchanged() {
+    let rows: Value = serde_json::from_str(include_str!("../vectors/contracts.json")).expect("JSON");
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut files = Vec::new();
+    for row in rows.as_array().expect("a list") {
+        let refused = row["accept"].as_array().is_some_and(|all| all.contains(&"policy error".into()));
+        if let (Some(text), false) = (row["policy"].as_str(), refused) {
+            let name = format!("{}.yaml", row["id"].as_str().expect("a name"));
+            std::fs::write(folder.path().join(&name), text).expect("a writable folder");
+            files.push(name);
+        }
+    }
+    assert!(files.len() > 50, "{}", files.len());
+    let files: Vec<&str> = files.iter().map(String::as_str).collect();
+    let (code, text) = bouncer(folder.path(), &[&["policy", "verify"], files.as_slice()].concat());
+    assert_eq!(code, Some(0), "{text}");
+    assert_eq!(text.matches(": loads, ").count(), files.len());
+}
+
+/// Whole policies of that format, with calls that show that they mean what they say.
+#[test]
+fn examples_of_the_reference_format_work_unchanged() {
+    for (name, entries, warnings) in [("email", 2, 1), ("files", 2, 0), ("database", 2, 0), ("chat", 3, 0)] {
+        let policy = format!("{name}.yaml");
+        let (code, text) = bouncer(&vectors("reference"), &["policy", "verify", &policy]);
+        let warnings = if warnings == 1 { "1 warning" } else { "0 warnings" };
+        assert_eq!(code, Some(0), "{text}");
+        assert!(text.contains(&format!("{policy}: loads, {entries} entries and {warnings}")), "{text}");
+        let cases = format!("{name}.cases.yaml");
+        let (code, text) = bouncer(&vectors("reference"), &["check", "--policy", &policy, "--cases", &cases]);
+        assert_eq!(code, Some(0), "{text}");
+        assert!(
+            text.contains("cases, 0 not as they should be") && text.matches("ok  ").count() >= 4,
+            "{text}"
+        );
+    }
+    let (code, text) = bouncer(
+        Path::new(env!("CARGO_MANIFEST_DIR")),
+        &["policy", "verify", "examples/demo/policy.yaml", "examples/agentdojo/policy.yaml"],
+    );
+    assert_eq!((code, text.matches(" and 0 warnings").count()), (Some(0), 2), "{text}");
+}
+
+/// Every client's file of the vectors is a config as it is, or says where and why it is none.
+#[test]
+fn configs_work_unchanged_or_say_where_they_do_not() {
+    let refused = [
+        (
+            "11-cursor/.cursor/mcp.json",
+            "7:63",
+            "variable `DATABASE_URL` of `args` of upstream `postgres` is not set",
+        ),
+        ("21-kiro/.kiro/settings/mcp.json", "6:56", "variable `X` of variable `LITERAL` in `env`"),
+        ("24-zed/zed/settings.json", "4:1", "no upstreams in the config"),
+        ("25-opencode/opencode.json", "1:1", "no upstreams in the config"),
+        ("26-opencode-agents/.agents/mcp.json", "1:1", "no upstreams in the config"),
+        ("27-opencode-jsonc/opencode.jsonc", "1:1", "no upstreams in the config"),
+        ("28-codex/.codex/config.toml", "1:1", "TOML configs are not read here"),
+        ("29-codex-dotted/.codex/config.toml", "1:1", "TOML configs are not read here"),
+        ("30-codex-inline/.codex/config.toml", "1:1", "TOML configs are not read here"),
+        ("31-codex-crlf/.codex/config.toml", "1:1", "TOML configs are not read here"),
+        ("37-transport-nested/.claude.json", "1:17", "upstream `bad` has no `command`"),
+    ];
+    let root = vectors("configs");
+    let mut met = 0;
+    for path in files(&root) {
+        let name = path.strip_prefix(&root).expect("below it").to_str().expect("a name");
+        let (code, text) = bouncer(&root, &["policy", "show", "any.tool", "--config", name]);
+        match refused.iter().find(|(file, ..)| *file == name) {
+            None => assert_eq!(code, Some(0), "{name}: {text}"),
+            Some((_, place, why)) => {
+                met += 1;
+                assert_eq!(code, Some(3), "{name}: {text}");
+                let problem = text
+                    .split("\n\n")
+                    .find(|problem| problem.contains(why))
+                    .unwrap_or_else(|| panic!("{text}"));
+                assert!(
+                    problem.contains(&format!("--> {name}:{place}\n")) && problem.contains("help: "),
+                    "{text}"
+                );
+            }
+        }
+    }
+    assert_eq!(met, refused.len(), "each of them is there");
+}
+
+/// All files below a folder that are configs.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut open = vec![folder.to_owned()];
+    while let Some(folder) = open.pop() {
+        for entry in std::fs::read_dir(folder).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                open.push(path);
+            } else if path.extension().is_some_and(|kind| kind != "md") {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    found
 }
