@@ -41,7 +41,7 @@ pub(super) struct ApproveArgs {
     /// into this policy file, in place of a lasting grant.
     #[arg(long, value_name = "FILE", requires = "id")]
     to_policy: Option<PathBuf>,
-    /// The folder of Bouncer's state.
+    /// The state folder [default: `$BOUNCER_HOME` or `~/.bouncer`].
     #[arg(long, value_name = "DIR")]
     state: Option<PathBuf>,
 }

@@ -3,10 +3,12 @@
 //! The text of each doc comment is what `--help` shows. Read each command's own file for the rest.
 
 use std::ffi::OsString;
+use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
+use super::Exit;
 use super::approve::ApproveArgs;
 use super::audit::AuditArgs;
 use super::check::CheckArgs;
@@ -21,11 +23,29 @@ use super::status::StatusArgs;
 /// One local MCP server in front of all of yours: every tool call is allowed, asked about or denied
 /// by where its destination came from.
 #[derive(Debug, Parser)]
-#[command(name = "bouncer", version, disable_help_subcommand = true)]
+#[command(name = "bouncer", version, disable_help_subcommand = true, after_help = first_steps())]
 pub(super) struct Args {
     /// The command.
     #[command(subcommand)]
     pub(super) command: Command,
+}
+
+/// What stands below the list of commands.
+fn first_steps() -> String {
+    let mut text = String::from(
+        "Examples:
+  bouncer demo                      see it work, with nothing prepared
+  bouncer init --dry-run            what it would change in your clients
+  bouncer check --config FILE       what it would do with each tool
+  bouncer status                    what runs now
+
+Exit codes:",
+    );
+    for (exit, meaning) in Exit::MEANINGS {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "\n  {}  {meaning}", exit as u8);
+    }
+    text
 }
 
 /// The commands.
@@ -33,14 +53,14 @@ pub(super) struct Args {
 pub(super) enum Command {
     /// Stand between one client and its servers: an MCP server on stdin and stdout.
     ///
-    /// Clients start this themselves.
+    /// Clients start this themselves: `bouncer init` writes it into their configs.
     #[command(after_help = "Examples:
   bouncer run --config bouncer.yaml
   bouncer run --config ~/.cursor/mcp.json --policy policy.yaml --watch")]
     Run(RunArgs),
     /// Start every server once, and show what Bouncer would do with each of its tools.
     ///
-    /// Ends with exit code 4 when something needs a decision.
+    /// Ends with exit code 4 when something needs a decision, and 5 when no server could be reached.
     #[command(after_help = "Examples:
   bouncer check --config bouncer.yaml
   bouncer check --config bouncer.yaml --format json
@@ -60,13 +80,13 @@ pub(super) enum Command {
     Audit(AuditArgs),
     /// Answer questions about verdicts, policies and the audit log: an MCP server on stdin and stdout.
     ///
-    /// Clients start this themselves.
+    /// Clients start this themselves: give them the command `bouncer` with the argument `serve`.
     #[command(after_help = "Examples:
   bouncer serve --policy policy.yaml")]
     Serve(ServeArgs),
     /// Write a review pack in Markdown: servers, tools and their controls, findings, calls, limits.
     ///
-    /// Starts every server once.
+    /// Starts every server once, and writes to standard output.
     #[command(after_help = "Examples:
   bouncer report --config bouncer.yaml > review.md")]
     Report(ReportArgs),
@@ -121,6 +141,8 @@ pub(super) enum Command {
   bouncer grants revoke ID")]
     Grants(GrantsArgs),
     /// Show what runs: Bouncers, their clients and servers, and what waits for you.
+    ///
+    /// Ends with exit code 5 when a Bouncer runs none of whose servers is up.
     #[command(after_help = "Examples:
   bouncer status
   bouncer status --format json")]
@@ -256,7 +278,16 @@ mod tests {
 
     #[test]
     fn every_command_shows_examples_that_are_valid() {
-        let all = commands(&Args::command());
+        let root = Args::command();
+        let help = root.get_after_help().map(ToString::to_string).unwrap_or_default();
+        for (exit, meaning) in Exit::MEANINGS {
+            assert!(help.contains(&format!("\n  {}  {meaning}", exit as u8)), "{help}");
+        }
+        for example in help.lines().filter(|line| line.starts_with("  bouncer ")) {
+            let typed = example.trim().split("  ").next().unwrap_or_default();
+            assert!(Args::try_parse_from(typed.split(' ')).is_ok(), "{typed}");
+        }
+        let all = commands(&root);
         assert!(all.len() > 20, "{}", all.len());
         for command in all {
             let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();

@@ -26,7 +26,7 @@ use super::show::{self, date};
 pub(super) struct GrantsArgs {
     #[command(subcommand)]
     command: GrantsCommand,
-    /// The folder of Bouncer's state.
+    /// The state folder [default: `$BOUNCER_HOME` or `~/.bouncer`].
     #[arg(long, value_name = "DIR", global = true)]
     state: Option<PathBuf>,
 }
@@ -34,7 +34,7 @@ pub(super) struct GrantsArgs {
 /// The commands on grants.
 #[derive(Debug, Subcommand)]
 enum GrantsCommand {
-    /// Show the grants that count.
+    /// Show the grants that are in force.
     #[command(after_help = "Examples:
   bouncer grants list
   bouncer grants list --format json")]

@@ -44,7 +44,7 @@ pub(super) struct InitArgs {
     /// Leave out the client's prompt hook, which tells Bouncer what the user typed.
     #[arg(long)]
     no_hook: bool,
-    /// The folder of Bouncer's state.
+    /// The state folder [default: `$BOUNCER_HOME` or `~/.bouncer`].
     #[arg(long, value_name = "DIR")]
     state: Option<PathBuf>,
 }

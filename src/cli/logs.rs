@@ -24,7 +24,7 @@ pub(super) struct LogsArgs {
     /// How many lines.
     #[arg(long, short = 'n', value_name = "N", default_value_t = 100)]
     lines: usize,
-    /// The folder of Bouncer's state.
+    /// The state folder [default: `$BOUNCER_HOME` or `~/.bouncer`].
     #[arg(long, value_name = "DIR")]
     state: Option<PathBuf>,
 }

@@ -24,7 +24,7 @@ pub(super) struct RestoreArgs {
     /// Do it without asking, and without a terminal.
     #[arg(long, short)]
     yes: bool,
-    /// The folder of Bouncer's state.
+    /// The state folder [default: `$BOUNCER_HOME` or `~/.bouncer`].
     #[arg(long, value_name = "DIR")]
     state: Option<PathBuf>,
 }

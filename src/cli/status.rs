@@ -21,7 +21,7 @@ pub(super) struct StatusArgs {
     /// How to print; JSON is a line for each Bouncer.
     #[arg(long, value_enum, default_value = "text")]
     format: Format,
-    /// The folder of Bouncer's state.
+    /// The state folder [default: `$BOUNCER_HOME` or `~/.bouncer`].
     #[arg(long, value_name = "DIR")]
     state: Option<PathBuf>,
 }
