@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::Exit;
 use super::args::{Format, PolicyCommand, SchemaOf, ShowArgs};
-use super::show::harmless;
+use super::show::{counted, harmless};
 use crate::config;
 use crate::pack::{
     Diagnostic, PolicySource, builtin_packs, file_schema, load_policy, policy_schema, raw, read_policy,
@@ -96,10 +96,6 @@ impl Verified {
             "problems": self.problems.iter().map(Diagnostic::as_json).collect::<Vec<_>>(),
         })
     }
-}
-
-fn counted(number: usize, one: &str, many: &str) -> String {
-    format!("{number} {}", if number == 1 { one } else { many })
 }
 
 fn schema(of: SchemaOf) -> String {

@@ -8,6 +8,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use super::check::{Files, Found, Row, Server, World, general, servers};
+use super::show::counted;
 use super::{Exit, audit, run, show};
 use crate::actors::audit::{HeadFile, Summary, verify};
 use crate::clock;
@@ -31,6 +32,9 @@ pub(super) struct ReportArgs {
     audit: Option<PathBuf>,
 }
 
+/// The answer that depends on what drift means in the config.
+const PINS: &str = "";
+
 /// Each risk with what answers it here, and what stays open.
 const LLM: [(&str, &str, &str); 10] = [
     (
@@ -43,11 +47,7 @@ const LLM: [(&str, &str, &str); 10] = [
         "secret-shaped values and text of another server ask before they leave",
         "rewording by the model",
     ),
-    (
-        "LLM03 Supply chain",
-        "pins: changed, new and renamed tools are withheld",
-        "what a server was on the first day",
-    ),
+    ("LLM03 Supply chain", PINS, "what a server was on the first day"),
     (
         "LLM04 Data and model poisoning",
         "own data is trusted only where declared, and not what was planted",
@@ -55,12 +55,12 @@ const LLM: [(&str, &str, &str); 10] = [
     ),
     (
         "LLM05 Improper output handling",
-        "hostile text is escaped wherever Bouncer shows it",
+        "commands, queries, paths and urls that the model wrote are read before they go out",
         "how a client shows results",
     ),
     (
         "LLM06 Excessive agency",
-        "budgets, constraints, and questions for what cannot be undone",
+        "questions for what leaves the user's hands or cannot be undone; budgets and constraints where they are set",
         "the client's built-in tools",
     ),
     ("LLM07 System prompt leakage", "not addressed", "all of it"),
@@ -70,40 +70,44 @@ const LLM: [(&str, &str, &str); 10] = [
         "the store itself",
     ),
     ("LLM09 Misinformation", "not addressed", "all of it"),
-    ("LLM10 Unbounded consumption", "budgets a session, limits on sizes and waits", "the model's own tokens"),
+    (
+        "LLM10 Unbounded consumption",
+        "budgets a session where they are set; limits on sizes and waits",
+        "the model's own tokens",
+    ),
 ];
 
 /// The same for agents.
 const AGENTIC: [(&str, &str, &str); 10] = [
     (
         "ASI01 Agent goal hijack",
-        "a hijacked agent cannot send to a place that only the attacker named",
+        "a place that only the attacker's text named gets nothing, or a person is asked first",
         "harm inside trusted places",
     ),
     (
         "ASI02 Tool misuse and exploitation",
-        "effects, constraints and budgets of each tool",
-        "tools that no rule fits",
+        "each tool is judged by its effect; constraints and budgets where they are set",
+        "effects that were guessed wrong",
     ),
     (
         "ASI03 Identity and privilege abuse",
-        "children get a fixed environment; audience arguments count as recipients",
+        "servers get a short list of environment variables; audience arguments count as recipients",
         "what a server's token may do",
     ),
-    ("ASI04 Agentic supply chain", "pins, and packs bound by the configuration only", "the first day"),
+    ("ASI04 Agentic supply chain vulnerabilities", PINS, "what a server was on the first day"),
     (
-        "ASI05 Unexpected code execution",
-        "code, shell and SQL are read; what runs later is asked about",
+        "ASI05 Unexpected code execution (RCE)",
+        "running code is asked about; shell and SQL are read; so are files that run later",
         "the client's own shell",
     ),
     (
         "ASI06 Memory and context poisoning",
-        "what was read is remembered as read",
+        "what was read stays untrusted, from memory servers too",
         "what was read before Bouncer started",
     ),
     (
         "ASI07 Insecure inter-agent communication",
-        "messages to other agents are sends",
+        "a message to another agent is judged as a send",
         "channels outside MCP",
     ),
     (
@@ -134,12 +138,12 @@ pub(super) fn report(args: &ReportArgs, out: &mut dyn Write, errors: &mut dyn Wr
     let log = args.audit.clone().unwrap_or_else(|| world.audit_log());
     let (servers, general) = (servers(&world), general(&world));
     let mut text = String::new();
-    head(args, &servers, &general, &mut text);
+    head(args, world.policy_files(), &servers, &general, &mut text);
     inventory(&servers, &mut text);
     findings(&servers, &general, &mut text);
     calls(&log, &mut text);
     limits(world.pin_mode(), &servers, &mut text);
-    owasp(&mut text);
+    owasp(world.pin_mode(), &mut text);
     if out.write_all(text.as_bytes()).and_then(|()| out.flush()).is_err() { Exit::Bug } else { Exit::Done }
 }
 
@@ -155,7 +159,7 @@ fn cell(text: &str) -> String {
     shown
 }
 
-fn head(args: &ReportArgs, servers: &[Server], general: &[Found], text: &mut String) {
+fn head(args: &ReportArgs, policies: &[PathBuf], servers: &[Server], general: &[Found], text: &mut String) {
     let tools: usize = servers.iter().map(|server| server.tools.len()).sum();
     let rows = || servers.iter().flat_map(|server| &server.tools);
     let sinks = rows().filter(|row| row.effect.is_sink()).count();
@@ -167,17 +171,23 @@ fn head(args: &ReportArgs, servers: &[Server], general: &[Found], text: &mut Str
         .filter(|found| found.needs_decision)
         .count();
     let down = servers.iter().filter(|server| server.down.is_some()).count();
+    let policies: Vec<String> = policies.iter().map(|file| cell(&file.display().to_string())).collect();
     // Writing to a string cannot fail.
     let _ = writeln!(
         text,
-        "# Bouncer review\n\nConfig {}, looked at {} with Bouncer {}.\n\n## Summary\n\n\
-         * {} servers, {down} of them not reached; {tools} tools, {sinks} of them with effects that leave the user's hands or cannot be undone.\n\
-         * The effect of {guessed} tools is a guess from their names and schemas; the others are ruled by a policy or a pack.\n\
-         * {open} things need a decision.\n",
+        "# Bouncer review\n\nConfig {}, looked at {} with Bouncer {}.\nPolicies over the packs that ship with it: {}.\n\n\
+         ## Summary\n\n\
+         * {}, {down} not reached; {}, {sinks} with effects that leave the user's hands or cannot be undone.\n\
+         * {} by a guess from name and schema; the others by a policy or a pack.\n\
+         * {} a decision.\n",
         cell(&args.config.display().to_string()),
         show::moment(clock::unix_millis()),
         env!("CARGO_PKG_VERSION"),
-        servers.len(),
+        if policies.is_empty() { "none".to_owned() } else { policies.join(", ") },
+        counted(servers.len(), "server", "servers"),
+        counted(tools, "tool", "tools"),
+        ruled(guessed),
+        counted(open, "thing needs", "things need"),
     );
 }
 
@@ -214,27 +224,22 @@ fn inventory(servers: &[Server], text: &mut String) {
 
 fn findings(servers: &[Server], general: &[Found], text: &mut String) {
     text.push_str("\n## Findings\n\n");
-    let mut any = false;
-    let mut say = |place: &str, found: &Found| {
-        any = true;
-        let weight = if found.needs_decision { "**needs a decision**" } else { "note" };
-        let _ = writeln!(text, "* {weight}: {place}{}: {}", found.kind, cell(&found.text));
-    };
+    let mut all: Vec<(String, &Found)> = Vec::new();
     for server in servers {
         let name = cell(&server.upstream);
-        for found in &server.found {
-            say(&format!("{name}: "), found);
-        }
+        all.extend(server.found.iter().map(|found| (format!("{name}: "), found)));
         for Row { tool, found, .. } in &server.tools {
-            for found in found {
-                say(&format!("{name}.{}: ", cell(tool)), found);
-            }
+            all.extend(found.iter().map(|found| (format!("{name}.{}: ", cell(tool)), found)));
         }
     }
-    for found in general {
-        say("", found);
+    all.extend(general.iter().map(|found| (String::new(), found)));
+    // What somebody has to do something about comes first.
+    all.sort_by_key(|(_, found)| !found.needs_decision);
+    for (place, found) in &all {
+        let weight = if found.needs_decision { "**needs a decision**" } else { "note" };
+        let _ = writeln!(text, "* {weight}: {place}{}: {}", found.kind, cell(&found.text));
     }
-    if !any {
+    if all.is_empty() {
         text.push_str("None.\n");
     }
 }
@@ -252,11 +257,16 @@ fn calls(log: &std::path::Path, text: &mut String) {
     let Summary { calls, verdicts, prompts, approved, nobody_asked, .. } = &summary;
     let _ = writeln!(
         text,
-        "* {calls} calls: {} allowed, {} asked about, {} refused.\n* {prompts} questions ({} for each 100 calls), {approved} approved; {nobody_asked} more where nobody could be asked.",
+        "Audit log {}.\n\n* {}: {} allowed, {} asked about, {} refused.\n\
+         * {} ({} for each 100 calls), {approved} of them approved; {} could be asked about by nobody.",
+        cell(&log.display().to_string()),
+        counted(*calls, "call", "calls"),
         verdicts.allow,
         verdicts.ask,
         verdicts.deny,
+        counted(*prompts, "question", "questions"),
         summary.prompts_per_100(),
+        counted(*nobody_asked, "more call", "more calls"),
     );
     if let Some((first, last)) = summary.span {
         let _ = writeln!(text, "* From {} to {}.", show::moment(first), show::moment(last));
@@ -283,36 +293,55 @@ fn calls(log: &std::path::Path, text: &mut String) {
 }
 
 fn limits(pins: PinMode, servers: &[Server], text: &mut String) {
-    let drift = match pins {
+    let rows = || servers.iter().flat_map(|server| &server.tools);
+    let _ = writeln!(
+        text,
+        "\n## What is enforced, and what is not\n\n\
+         Enforced, for every call that passes Bouncer:\n\n\
+         * {};\n\
+         * budgets count attempts; constraints on paths, hosts, values and patterns hold for every element of an argument;\n\
+         * where a call sends, spends, destroys, runs code or changes access, a destination that stood in text of others \
+         is refused, or asked about where the policy says so; one that stood in a field such as a sender, or in text that the user pointed at, or that nobody \
+         vouched for, is asked about;\n\
+         * urls that were made up or altered are not fetched without a question;\n\
+         * secrets and long passages of one server ask before another server gets them, unless it keeps to this machine;\n\
+         * files that configure Bouncer or a client cannot be written through a tool;\n\
+         * a question that nobody can answer is a refusal;\n\
+         * every verdict is recorded before its call goes out.\n\n\
+         Not enforced:\n\n\
+         * what does not pass Bouncer: a client's built-in shell, browser and editor, and servers that are not behind it;\n\
+         * what a server does by itself with what it was given;\n\
+         * what is said inside a place that the user trusts;\n\
+         * values that the attacker spells so that only a reader understands them: they count as unknown, and are asked about;\n\
+         * the right answer to a question: a yes without reading protects nobody;",
+        pinned(pins),
+    );
+    let open = rows().filter(|row| row.is_open).count();
+    if open > 0 {
+        let _ =
+            writeln!(text, "* **{}: the policy turns the sink gate off;**", counted(open, "tool", "tools"));
+    }
+    let guessed = rows().filter(|row| row.layer == Layer::Heuristic).count();
+    let _ = writeln!(text, "* what was guessed wrong: {} by name and schema only.", ruled(guessed));
+}
+
+/// How many tools are ruled.
+fn ruled(tools: usize) -> String {
+    if tools == 1 { "1 tool is ruled".to_owned() } else { format!("{tools} tools are ruled") }
+}
+
+/// What pins do in this config.
+fn pinned(pins: PinMode) -> &'static str {
+    match pins {
         PinMode::Enforce => {
             "tools that changed, are new or were renamed are withheld until a person accepts them"
         }
         PinMode::Warn => "**pins only warn: a tool that changed stays usable**",
         PinMode::Off => "**pins are off: a tool that changed goes unnoticed**",
-    };
-    let uncovered =
-        servers.iter().flat_map(|server| &server.tools).filter(|row| row.layer == Layer::Heuristic);
-    let _ = writeln!(
-        text,
-        "\n## What is enforced, and what is not\n\n\
-         Enforced, for every call that passes Bouncer:\n\n\
-         * {drift};\n\
-         * budgets count attempts; constraints on paths, hosts, values and patterns hold for every element of an argument;\n\
-         * a destination that stood in untrusted text is refused, one that nobody vouched for is asked about;\n\
-         * secrets and long passages of one server ask before another server gets them;\n\
-         * files that configure Bouncer or a client cannot be written through a tool;\n\
-         * every verdict is recorded before its call goes out.\n\n\
-         Not enforced:\n\n\
-         * what does not pass Bouncer: a client's built-in shell, browser and editor, and servers that are not behind it;\n\
-         * what is said inside a place that the user trusts;\n\
-         * values that the attacker spells so that only a reader understands them: they count as unknown, and are asked about;\n\
-         * the right answer to a question: a yes without reading protects nobody;\n\
-         * {} tools are ruled by guesses from their names and schemas.",
-        uncovered.count()
-    );
+    }
 }
 
-fn owasp(text: &mut String) {
+fn owasp(pins: PinMode, text: &mut String) {
     for (title, rows) in [
         ("OWASP Top 10 for LLM applications (2025)", LLM),
         ("OWASP Top 10 for agentic applications (2026)", AGENTIC),
@@ -322,6 +351,7 @@ fn owasp(text: &mut String) {
             "\n## {title}\n\n| risk | what answers it here | what stays open |\n|---|---|---|"
         );
         for (risk, answer, open) in rows {
+            let answer = if answer == PINS { pinned(pins) } else { answer };
             let _ = writeln!(text, "| {risk} | {answer} | {open} |");
         }
     }

@@ -47,6 +47,15 @@ pub(super) fn harmless(json: &str) -> String {
     shown
 }
 
+/// A number with its noun.
+pub(super) fn counted<N: Copy + PartialEq + From<u8> + std::fmt::Display>(
+    number: N,
+    one: &str,
+    many: &str,
+) -> String {
+    format!("{number} {}", if number == N::from(1) { one } else { many })
+}
+
 /// A span of seconds in words, rounded down.
 pub(super) fn span(seconds: u64) -> String {
     match seconds {
@@ -55,11 +64,6 @@ pub(super) fn span(seconds: u64) -> String {
         7_200..172_800 => format!("{} h", seconds / 3_600),
         _ => format!("{} days", seconds / 86_400),
     }
-}
-
-/// A number with its noun.
-pub(super) fn counted(number: usize, noun: &str) -> String {
-    if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
 }
 
 /// The day of a moment (UTC), given in milliseconds since 1970.

@@ -133,14 +133,14 @@ fn upstream(row: &UpstreamReport, since: &dyn Fn(u64) -> String, out: &mut dyn W
     let ends = if row.ends == 0 {
         String::new()
     } else {
-        format!(", went away {}", show::counted(usize::try_from(row.ends).unwrap_or(usize::MAX), "time"))
+        format!(", went away {}", show::counted(row.ends, "time", "times"))
     };
     let _ = writeln!(
         out,
         "  {}: {standing} for {}, {}{held_back}{ends}",
         show::line(&row.name),
         since(row.since),
-        show::counted(row.tools, "tool")
+        show::counted(row.tools, "tool", "tools")
     );
     if let Some(why) = why {
         let _ = writeln!(out, "    why: {}", show::line(why));

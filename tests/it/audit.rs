@@ -7,7 +7,7 @@ use std::process::{Command, Output, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::stage::Stage;
+use crate::stage::{Options, Stage};
 
 fn audit(folder: &Path, arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_bouncer"));
@@ -53,7 +53,7 @@ fn two_processes_write_one_whole_chain_and_every_change_shows() {
         assert_eq!(output.status.code(), Some(code), "{}", text(&output));
         assert!(text(&output).contains(piece), "{piece} is not in\n{}", text(&output));
     };
-    verify(0, "the chain is whole; its end was compared");
+    verify(0, "the chain is whole\nits end was compared");
     let whole = std::fs::read_to_string(&log).expect("a log");
     let lines: Vec<&str> = whole.lines().collect();
     assert_eq!(lines.len(), 30, "20 verdicts and 10 outcomes");
@@ -92,7 +92,7 @@ fn calls_are_counted_shown_and_exported_without_an_escape() {
     assert!(output.status.success() && !shown.contains('\u{1b}'), "{shown}");
     for piece in [
         "21 calls: 11 allowed, 10 asked about, 0 refused",
-        "10 more where nobody could be asked",
+        "10 calls should have been asked about, and nobody could be asked",
         "mail.send_email",
         "ended with: result 10",
         "note: 2 lines are no records",
@@ -105,6 +105,10 @@ fn calls_are_counted_shown_and_exported_without_an_escape() {
     assert_eq!(counts["tools"]["mail.send_email"], json!({"allow": 0, "ask": 10, "deny": 0}));
     let tail = text(&audit(&folder, &["tail", "-n", "4"]));
     assert!(tail.lines().count() == 4 && tail.contains("(no record)") && !tail.contains('\u{1b}'), "{tail}");
+    assert!(
+        tail.starts_with("30 ") && tail.lines().nth(1).is_some_and(|row| row.starts_with("31 ")),
+        "{tail}"
+    );
     let number = (1..=30)
         .find(|n| text(&audit(&folder, &["show", &n.to_string()])).contains("send_email"))
         .expect("a record of it")
@@ -170,18 +174,48 @@ fn the_report_holds_every_part_and_no_markup_of_a_server() {
     assert!(output.status.success(), "{report}");
     for piece in [
         "# Bouncer review",
-        "1 servers, 0 of them not reached; 2 tools",
+        "1 server, 0 not reached; 2 tools",
         "### mail (as pinned)",
         "| send\\_\\<b\\> | send |",
         "**needs a decision**: mail.send\\_\\<b\\>: terminal escape",
         "note: mail.send\\_\\<b\\>: keeps something from the user",
-        "* 1 calls: 1 allowed",
+        "* 1 call: 1 allowed",
         "The chain of 2 records is whole",
         "## What is enforced, and what is not",
+        "* tools that changed, are new or were renamed are withheld until a person accepts them;",
         "LLM01 Prompt injection",
         "ASI10 Rogue agents",
     ] {
         assert!(report.contains(piece), "{piece} is not in\n{report}");
     }
     assert!(!report.contains("<b>") && !report.contains('\u{1b}'), "{report}");
+}
+
+#[test]
+fn the_report_says_what_the_policy_gives_up() {
+    let tool = json!({"name": "send_email", "description": "Sends an email.", "inputSchema": {"type": "object",
+        "properties": {"to": {"type": "string"}}}});
+    let options = Options {
+        policy: Some("send_email: {exfiltrating: false}\nsend_mail: {max_calls: 1}\n".to_owned()),
+        settings: Some(json!({"pins": "off"})),
+        ..Options::default()
+    };
+    let Some(stage) = Stage::with(&[("mail", json!({"tools": [tool]}))], options) else { return };
+    let output = stage.command(&["report"]);
+    let report = text(&output);
+    assert!(output.status.success(), "{report}");
+    for piece in [
+        "policy.yaml.\n",
+        "| send\\_email | send | guess | to | allow / allow / allow | no limit | 0 |",
+        "* note: mail.send\\_email: sink gate off: the policy says so: it may send anywhere unasked",
+        "* **1 tool: the policy turns the sink gate off;**",
+        "| LLM03 Supply chain | **pins are off: a tool that changed goes unnoticed** |",
+        "| ASI04 Agentic supply chain vulnerabilities | **pins are off: a tool that changed goes unnoticed** |",
+        "There is no audit log yet.",
+    ] {
+        assert!(report.contains(piece), "{piece} is not in\n{report}");
+    }
+    assert!(!report.contains("withheld until a person accepts them"), "{report}");
+    let places = ["**needs a decision**: never matches", "* note: "].map(|piece| report.find(piece));
+    assert!(places[0].is_some() && places[0] < places[1], "what needs a decision comes first: {report}");
 }

@@ -56,7 +56,7 @@ enum AuditCommand {
     #[command(after_help = "Examples:
   bouncer audit show 12")]
     Show {
-        /// Its number, from 1.
+        /// Its number, as `audit tail` shows it.
         number: u64,
     },
     /// Check the chain of all records, and that its tail is there.
@@ -212,20 +212,18 @@ fn print_checked(checked: &Checked, head: &str, format: Format, out: &mut dyn Wr
     }
     match &checked.broken {
         None => {
-            writeln!(
-                out,
-                "{} records, {} bytes: the chain is whole; {head}",
-                checked.records, checked.bytes
-            )?;
+            writeln!(out, "{} records, {} bytes: the chain is whole", checked.records, checked.bytes)?;
+            writeln!(out, "{head}")?;
         }
         Some(broken) => {
             writeln!(out, "record {} (byte {}): {}", broken.record, broken.at, broken.why)?;
             let (records, breaks) = (checked.records, checked.breaks);
-            writeln!(out, "{records} records: the chain is broken at {breaks} of them; {head}")?;
+            writeln!(out, "{records} records: the chain is broken at {breaks} of them")?;
+            writeln!(out, "{head}")?;
         }
     }
     if let Some(end) = &checked.head {
-        writeln!(out, "end: {} at byte {}", show::line(&end.hash), end.bytes)?;
+        writeln!(out, "end at byte {}:\n  {}", end.bytes, show::line(&end.hash))?;
     }
     Ok(())
 }

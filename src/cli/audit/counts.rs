@@ -19,14 +19,21 @@ pub(super) fn print(summary: &Summary, out: &mut dyn Write) -> io::Result<()> {
     if let Some((first, last)) = summary.span {
         writeln!(out, "from {} to {}", show::moment(first), show::moment(last))?;
     }
-    writeln!(
-        out,
-        "{} questions ({} for each 100 calls), {} % of them approved; {} more where nobody could be asked",
-        summary.prompts,
-        summary.prompts_per_100(),
-        summary.approval_rate(),
-        summary.nobody_asked
-    )?;
+    if summary.prompts > 0 {
+        let (prompts, rate) = (summary.prompts, summary.approval_rate());
+        writeln!(
+            out,
+            "{prompts} questions ({} for each 100 calls), {rate} % of them approved",
+            summary.prompts_per_100()
+        )?;
+    }
+    if summary.nobody_asked > 0 {
+        writeln!(
+            out,
+            "{} calls should have been asked about, and nobody could be asked",
+            summary.nobody_asked
+        )?;
+    }
     for (title, counts) in
         [("contract", &summary.contracts), ("upstream", &summary.upstreams), ("tool", &summary.tools)]
     {

@@ -30,8 +30,12 @@ pub(super) fn brief(line: &[u8]) -> String {
             text(entry.outcome.as_deref().or(entry.kind.as_deref()), 20)
         );
     }
-    let answer =
-        entry.answer.as_deref().map(|answer| format!(" ({})", escaped(answer, 20))).unwrap_or_default();
+    let answer = match entry.answer.as_deref() {
+        Some("no_human") => " (nobody could be asked)".to_owned(),
+        Some("tired") => " (not asked: too many refused in a row)".to_owned(),
+        Some(answer) => format!(" ({})", escaped(answer, 20)),
+        None => String::new(),
+    };
     let verdict = text(entry.verdict.as_deref(), 10);
     let mut said = format!("{time} {verdict:7} {tool}{answer}");
     if verdict != "allow" {

@@ -1,7 +1,7 @@
-//! The last records of a log, and those that come.
+//! The last records of a log, and those that come, each under its number.
 
 use std::fs::File;
-use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::time::Duration;
 
@@ -30,6 +30,7 @@ pub(super) fn tail(log: &Path, lines: usize, follow: Follow, out: &mut dyn Write
     let mut file = File::open(log)?;
     let length = file.metadata()?.len();
     let mut at = start(&mut file, length, lines)?;
+    let mut number = count(&mut file, at)?;
     let mut partial = Vec::new();
     loop {
         file.seek(SeekFrom::Start(at))?;
@@ -46,7 +47,8 @@ pub(super) fn tail(log: &Path, lines: usize, follow: Follow, out: &mut dyn Write
                 partial.extend_from_slice(piece);
                 if piece.ends_with(b"\n") {
                     partial.pop();
-                    writeln!(out, "{}", record::brief(&partial))?;
+                    number += 1;
+                    writeln!(out, "{number} {}", record::brief(&partial))?;
                     partial.clear();
                 } else if partial.len() as u64 > MOST {
                     partial.clear();
@@ -56,7 +58,7 @@ pub(super) fn tail(log: &Path, lines: usize, follow: Follow, out: &mut dyn Write
         drop(reader);
         if follow == Follow::No {
             if !partial.is_empty() {
-                writeln!(out, "{}", record::brief(&partial))?;
+                writeln!(out, "{} {}", number + 1, record::brief(&partial))?;
             }
             return Ok(());
         }
@@ -67,8 +69,25 @@ pub(super) fn tail(log: &Path, lines: usize, follow: Follow, out: &mut dyn Write
         if now < at {
             file = File::open(log)?;
             at = 0;
+            number = 0;
             partial.clear();
         }
+    }
+}
+
+/// How many lines end before this place.
+fn count(file: &mut File, end: u64) -> io::Result<u64> {
+    file.seek(SeekFrom::Start(0))?;
+    let mut reader = BufReader::with_capacity(CHUNK, file.take(end));
+    let mut lines = 0;
+    loop {
+        let chunk = reader.fill_buf()?;
+        if chunk.is_empty() {
+            return Ok(lines);
+        }
+        lines += memchr::memchr_iter(b'\n', chunk).count() as u64;
+        let read = chunk.len();
+        reader.consume(read);
     }
 }
 
@@ -117,6 +136,9 @@ mod tests {
                 first.map(|_| true),
                 "{text}"
             );
+            for (number, row) in (21 - lines.min(20)..).zip(text.lines()) {
+                assert!(row.starts_with(&format!("{number} ")), "{row}");
+            }
         };
         check(3, Some("t17"));
         check(15, Some("t5"));

@@ -10,7 +10,7 @@ use super::world::{Listed, Upstream, World};
 use crate::actors::pins::in_words;
 use crate::pack::nearest;
 use crate::policy::{
-    Bound, Change, Effect, Layer, NoteKind, Outcome, PinMode, Preview, ServerPin, ToolKey, ToolPolicy,
+    Bound, Change, Effect, Gate, Layer, NoteKind, Outcome, PinMode, Preview, ServerPin, ToolKey, ToolPolicy,
     preview, review,
 };
 use crate::provenance::escaped;
@@ -66,6 +66,8 @@ pub(in crate::cli) struct Row {
     pub(in crate::cli) budget: Option<u32>,
     pub(in crate::cli) constraints: usize,
     pub(in crate::cli) is_offered: bool,
+    /// Whether the policy lets it send anywhere unasked.
+    pub(in crate::cli) is_open: bool,
     pub(in crate::cli) found: Vec<Found>,
 }
 
@@ -177,6 +179,10 @@ fn row(
     }
     // A pack that is this server's would have said so.
     let is_known = policy.packs.iter().any(|(_, bound)| *bound == Bound::ByConfig);
+    let is_open = policy.gate == Gate::Off && effect.is_sink();
+    if is_open {
+        found.push(Found::note("sink gate off", "the policy says so: it may send anywhere unasked"));
+    }
     if !is_covered(&policy) {
         found.push(Found::note("no policy", "no policy and no pack says what it does"));
     }
@@ -195,6 +201,7 @@ fn row(
         budget: policy.budget.map(|budget| budget.max_calls),
         constraints: policy.constraints.len(),
         is_offered: tool.is_offered,
+        is_open,
         found,
     })
 }

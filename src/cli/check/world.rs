@@ -160,6 +160,11 @@ impl World {
         self.settings.state.join("audit.jsonl")
     }
 
+    /// The policies, in order.
+    pub(in crate::cli) fn policy_files(&self) -> &[PathBuf] {
+        &self.settings.policy_files
+    }
+
     /// What drift means.
     pub(in crate::cli) fn pin_mode(&self) -> PinMode {
         self.mode
