@@ -4,7 +4,10 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use serde_json::Value;
+use serde_json::{Value, json};
+
+use crate::real::output;
+use crate::stage::{Runtime, deps};
 
 /// A policy that was verified: the exit code, and what was said in both forms.
 struct Verified {
@@ -253,4 +256,72 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     }
     found.sort();
     found
+}
+
+/// What the schemas say, as an editor reads them: all that loads fits, and plain mistakes do not.
+#[test]
+fn the_printed_schemas_take_what_loads_and_no_mistakes() {
+    if !Runtime::PythonPackages.or_not_run() {
+        return;
+    }
+    let rows: Value = serde_json::from_str(include_str!("../vectors/contracts.json")).expect("JSON");
+    let rows = rows.as_array().expect("a list").iter();
+    let fine =
+        rows.filter(|row| !row["accept"].as_array().is_some_and(|all| all.contains(&"policy error".into())));
+    let mut policies: Vec<String> =
+        fine.filter_map(|row| row["policy"].as_str().map(str::to_owned)).collect();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let reference =
+        ["email", "files", "database", "chat"].map(|name| format!("tests/vectors/reference/{name}.yaml"));
+    for file in reference
+        .iter()
+        .map(String::as_str)
+        .chain(["examples/demo/policy.yaml", "examples/agentdojo/policy.yaml"])
+    {
+        policies.push(std::fs::read_to_string(root.join(file)).expect("it is there"));
+    }
+    let mistakes = [
+        "send_email: {sink_param: [to]}",
+        "send_email: {max_calls: '0'}",
+        "send_email: {max_calls: -1}",
+        "send_email: {sink_params: to}",
+        "send_email: {effect: sends}",
+        "send_email: {exfiltrating: 'no'}",
+        "send_email: {on: {unproven: allow}}",
+        "tools: {send_email: deny}",
+        "[send_email]",
+    ];
+    let configs = [
+        "upstreams: {mail: {command: npx, args: [-y, mail@1], env: {A: b}, cwd: srv, tools: {allow: [send_*]}, start_timeout: 30s}}\n\
+         policy: [policy.yaml, {send_email: {max_calls: 3}}]\nlist_wait: 500ms\npins: warn\nlimits: {message_bytes: 8M}",
+    ];
+    let no_configs = [
+        "upstreams: {mail: {comand: npx}}",
+        "upstreams: {mail: {command: npx, args: -y}}",
+        "upstreams: {mail: {command: npx}}\npins: maybe",
+        "upstream: {}",
+    ];
+    let valid = |kind: &str, texts: &[String]| -> Vec<bool> {
+        let (code, schema) = bouncer(root, &["policy", "schema", kind]);
+        assert_eq!(code, Some(0), "{schema}");
+        let values: Vec<Value> = texts.iter().map(|text| serde_yaml::from_str(text).expect("YAML")).collect();
+        let schema: Value = serde_json::from_str(&schema).expect("JSON");
+        let program = "import json, sys\nfrom jsonschema import Draft202012Validator as V\n\
+                       schema, values = json.load(open(sys.argv[1]))\nV.check_schema(schema)\n\
+                       print(json.dumps([V(schema).is_valid(value) for value in values]))";
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("values.json");
+        std::fs::write(&path, json!([schema, values]).to_string()).expect("a writable folder");
+        let printed = output(Command::new(deps("venv/bin/python")).args(["-c", program]).arg(path));
+        serde_json::from_str(&printed).expect("a list")
+    };
+    let texts = |texts: &[&str]| texts.iter().map(|&text| text.to_owned()).collect::<Vec<_>>();
+    for (text, valid) in policies.iter().zip(valid("policy", &policies)) {
+        assert!(valid, "it loads: {text}");
+    }
+    for (text, valid) in mistakes.iter().zip(valid("policy", &texts(&mistakes))) {
+        assert!(!valid, "it does not load: {text}");
+    }
+    assert_eq!(valid("config", &texts(&configs)), [true]);
+    assert_eq!(valid("config", &texts(&no_configs)), [false; 4]);
 }
