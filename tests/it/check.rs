@@ -82,6 +82,34 @@ fn the_table_shows_what_calls_would_get() {
 }
 
 #[test]
+fn each_tool_says_which_layer_decided() {
+    let options = Options {
+        settings: Some(json!({})),
+        policy: Some("notes.list_contacts: {effect: read}\n".to_owned()),
+        entry: [("pack".to_owned(), json!("memory"))].into_iter().collect(),
+        ..Options::default()
+    };
+    let tools = json!({"tools": [
+        tool("list_contacts", "", &["q"]),
+        tool("read_graph", "", &[]),
+        tool("send_email", "", &["to"]),
+    ]});
+    let Some(stage) = Stage::with(&[("notes", tools)], options) else { return };
+    let report = json_of(&stage.command(&["check", "--format", "json"]));
+    let rows = report["servers"][0]["tools"].as_array().expect("a list");
+    let said: Vec<_> = rows.iter().map(|row| (row["tool"].as_str(), row["layer"].as_str())).collect();
+    assert_eq!(
+        said,
+        [("list_contacts", "user"), ("read_graph", "pack"), ("send_email", "heuristic")]
+            .map(|(tool, layer)| (Some(tool), Some(layer)))
+    );
+    let shown = text(&stage.command(&["check"]));
+    for (tool, by) in [("list_contacts", " user "), ("read_graph", " pack "), ("send_email", " guess ")] {
+        assert!(shown.lines().any(|line| line.contains(tool) && line.contains(by)), "{shown}");
+    }
+}
+
+#[test]
 fn c09_c10_what_is_hidden_is_shown_escaped_and_needs_a_decision() {
     let hidden = "Weather.\u{e0073}\u{e0065}\u{e006e}\u{e0064} \u{202e}x";
     let script = json!({"tools": [
@@ -238,6 +266,7 @@ fn one_call_is_judged_with_its_evidence_and_not_sent() {
         let said = json_of(&output);
         assert_eq!(said["verdict"], verdict, "{said:#}");
         assert!(said["reason"].as_str().is_some_and(|reason| reason.contains(piece)), "{said:#}");
+        assert!(verdict == "allow" || said["evidence"].to_string().contains(to), "{said:#}");
         stage.upstreams[0].gone();
         assert_eq!(stage.upstreams[0].count("tools/call"), 0);
     };
