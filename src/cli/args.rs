@@ -195,14 +195,16 @@ pub(super) struct RunArgs {
 /// The commands on policies.
 #[derive(Debug, Subcommand)]
 pub(super) enum PolicyCommand {
-    /// Check policy files and show every problem with its line and column.
+    /// Check policy files, or configs with the policies they name, and show every problem with its line
+    /// and column.
     ///
-    /// Ends with exit code 3 when one does not load.
+    /// Starts no server. Ends with exit code 3 when one does not load.
     #[command(after_help = "Examples:
   bouncer policy verify policy.yaml more.yaml
+  bouncer policy verify bouncer.yaml
   bouncer policy verify policy.yaml --format json")]
     Verify {
-        /// Policy files.
+        /// Policy files, or configs.
         #[arg(required = true, value_name = "FILE")]
         files: Vec<PathBuf>,
         /// How to print.

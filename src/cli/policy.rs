@@ -43,22 +43,15 @@ pub(super) fn policy(command: PolicyCommand, out: &mut dyn Write, errors: &mut d
 /// What came of one file.
 struct Verified {
     file: String,
-    /// How many entries it has; `None` where it does not load.
+    /// How many servers it has, if it is a config.
+    servers: Option<usize>,
+    /// How many entries it and the policies that it names have; `None` where one does not load.
     entries: Option<usize>,
     problems: Vec<Diagnostic>,
 }
 
 fn verify(files: &[PathBuf], format: Format) -> (String, Exit) {
-    let all: Vec<Verified> = files
-        .iter()
-        .map(|file| {
-            let (problems, entries) = match read_policy(file) {
-                Ok((rules, warnings)) => (warnings, Some(rules.rules.len())),
-                Err(problems) => (problems, None),
-            };
-            Verified { file: file.display().to_string(), entries, problems }
-        })
-        .collect();
+    let all: Vec<Verified> = files.iter().map(|file| Verified::of(file)).collect();
     let loads = all.iter().all(|verified| verified.entries.is_some());
     let text = match format {
         Format::Text => all.iter().map(Verified::as_text).collect::<Vec<_>>().join("\n"),
@@ -71,6 +64,27 @@ fn verify(files: &[PathBuf], format: Format) -> (String, Exit) {
 }
 
 impl Verified {
+    fn of(file: &Path) -> Self {
+        let text = std::fs::read_to_string(file).unwrap_or_default();
+        let mut servers = None;
+        let read = if config::is_config(&text, file) {
+            servers = Some(0);
+            config::load(file, &|name| env::var(name).ok()).and_then(|config| {
+                servers = Some(config.upstreams.len());
+                let (policy, warnings) = load_policy(&config.policy_sources(&[]), builtin_packs()?)?;
+                let entries = policy.user().iter().map(|rules| rules.rules.len()).sum();
+                Ok((entries, config.warnings.into_iter().chain(warnings).collect()))
+            })
+        } else {
+            read_policy(file).map(|(rules, warnings)| (rules.rules.len(), warnings))
+        };
+        let (entries, problems) = match read {
+            Ok((entries, warnings)) => (Some(entries), warnings),
+            Err(problems) => (None, problems),
+        };
+        Self { file: file.display().to_string(), servers, entries, problems }
+    }
+
     fn as_text(&self) -> String {
         let mut text = String::new();
         for problem in &self.problems {
@@ -80,10 +94,13 @@ impl Verified {
         if let Some(entries) = self.entries {
             let entries = counted(entries, "entry", "entries");
             let warnings = counted(self.problems.len(), "warning", "warnings");
-            let _ = writeln!(text, "{}: loads, {entries} and {warnings}", self.file);
+            let servers = self.servers.map(|servers| counted(servers, "server", "servers") + ", ");
+            let servers = servers.unwrap_or_default();
+            let _ = writeln!(text, "{}: loads, {servers}{entries} and {warnings}", self.file);
         } else {
             let faults = counted(faults, "error", "errors");
-            let _ = writeln!(text, "{}: does not load, {faults}; every call would be refused", self.file);
+            let then = if self.servers.is_none() { "; every call would be refused" } else { "" };
+            let _ = writeln!(text, "{}: does not load, {faults}{then}", self.file);
         }
         text
     }
@@ -92,6 +109,7 @@ impl Verified {
         json!({
             "file": self.file,
             "loads": self.entries.is_some(),
+            "servers": self.servers,
             "entries": self.entries.unwrap_or(0),
             "problems": self.problems.iter().map(Diagnostic::as_json).collect::<Vec<_>>(),
         })
@@ -126,8 +144,11 @@ fn show(args: &ShowArgs) -> Result<String, Vec<Diagnostic>> {
     let (upstream, name) = split(&args.tool, &upstreams);
     let tool = describe(&name, args.tools.as_deref())?;
     let rule = policy.tool_policy(&upstream, &tool);
+    let note =
+        "  note         only the name was looked at; `--tools FILE` shows its description and schema\n";
     Ok(match args.format {
         Format::Json => harmless(&pretty(&as_json(&upstream, &name, &rule))),
+        Format::Text if args.tools.is_none() => as_text(&upstream, &name, &rule) + note,
         Format::Text => as_text(&upstream, &name, &rule),
     })
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::pack::raw::names;
 use crate::pack::{
-    Checker, Diagnostic, Entry, Node, PolicySource, Position, Value, parse_jsonc, parse_yaml, quoted,
+    Checker, Diagnostic, Entry, Node, Parsed, PolicySource, Position, Value, parse_jsonc, parse_yaml, quoted,
 };
 
 use crate::policy::PinMode;
@@ -85,6 +85,9 @@ impl Default for Limits {
     }
 }
 
+/// The keys under which servers stand, our own first.
+const SERVERS: [&str; 3] = ["upstreams", "mcpServers", "servers"];
+
 const LIST_WAIT: Duration = Duration::from_secs(4);
 /// The longest that a question may wait.
 const LONGEST_QUESTION: Duration = Duration::from_secs(600);
@@ -123,26 +126,13 @@ pub fn parse(
     env: &dyn Fn(&str) -> Option<String>,
 ) -> Result<Config, Vec<Diagnostic>> {
     let shown = path.display().to_string();
-    let extension = path.extension().and_then(|e| e.to_str()).unwrap_or_default();
-    let braces = text.trim_start_matches('\u{feff}').trim_start().starts_with(['{', '/']);
-    let parsed = match extension {
-        "toml" => {
-            return Err(vec![
-                Diagnostic::error(&shown, Position::START, "TOML configs are not read here")
-                    .help("`bouncer init --config FILE` takes the servers over into a file that is"),
-            ]);
-        }
-        "yaml" | "yml" => parse_yaml(text, &shown),
-        _ if braces => parse_jsonc(text, &shown),
-        "json" | "jsonc" => parse_jsonc(text, &shown),
-        _ => parse_yaml(text, &shown),
-    };
-    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let mut check = Checker::new(&shown);
-    let Some(root) = check.tree(parsed) else { return Err(check.into_problems()) };
-    let config = if root.get("upstreams").is_some() {
+    let Some(root) = check.tree(tree(text, path)) else { return Err(check.into_problems()) };
+    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let [ours, theirs @ ..] = SERVERS;
+    let config = if root.get(ours).is_some() {
         own(&root, &absolute, env, &mut check)
-    } else if let Some(key) = ["mcpServers", "servers"].into_iter().find(|k| root.get(k).is_some()) {
+    } else if let Some(key) = theirs.into_iter().find(|k| root.get(k).is_some()) {
         client(&root, key, &absolute, env, &mut check)
     } else {
         let help = "a config has `upstreams:`, a client file `mcpServers` or `servers`; `bouncer init --config FILE` \
@@ -164,6 +154,35 @@ pub fn parse(
         }
         _ => Err(problems),
     }
+}
+
+/// The tree of a config: by its name, or by how it begins.
+fn tree(text: &str, path: &Path) -> Parsed {
+    let shown = path.display().to_string();
+    let extension = path.extension().and_then(|e| e.to_str()).unwrap_or_default();
+    let braces = text.trim_start_matches('\u{feff}').trim_start().starts_with(['{', '/']);
+    match extension {
+        "toml" => Parsed {
+            node: None,
+            problems: vec![
+                Diagnostic::error(&shown, Position::START, "TOML configs are not read here")
+                    .help("`bouncer init --config FILE` takes the servers over into a file that is"),
+            ],
+        },
+        "yaml" | "yml" => parse_yaml(text, &shown),
+        _ if braces => parse_jsonc(text, &shown),
+        "json" | "jsonc" => parse_jsonc(text, &shown),
+        _ => parse_yaml(text, &shown),
+    }
+}
+
+/// Whether a text is a config and no policy: it says how servers are started or reached.
+pub fn is_config(text: &str, path: &Path) -> bool {
+    let is_server = |entry: &Entry| ["command", "url"].iter().any(|key| entry.value.get(key).is_some());
+    tree(text, path).node.is_some_and(|root| {
+        let servers = SERVERS.iter().filter_map(|key| root.get(key));
+        servers.flat_map(Node::entries).any(is_server)
+    })
 }
 
 fn empty() -> Config {

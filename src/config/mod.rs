@@ -10,6 +10,6 @@ pub mod raw;
 mod state;
 mod upstream;
 
-pub use load::{Config, Limits, load, parse};
+pub use load::{Config, Limits, is_config, load, parse};
 pub use state::{log_file, log_folder, state_folder};
 pub use upstream::{InheritEnv, Skipped, ToolFilter, UpstreamConfig};

@@ -325,3 +325,25 @@ fn the_printed_schemas_take_what_loads_and_no_mistakes() {
     assert_eq!(valid("config", &texts(&configs)), [true]);
     assert_eq!(valid("config", &texts(&no_configs)), [false; 4]);
 }
+
+/// `policy verify` over a config: it, and the policies that it names, without a server.
+#[test]
+fn a_config_is_verified_with_the_policies_that_it_names() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).expect("a folder");
+    let check = |config: &str, code: i32, piece: &str| {
+        write("bouncer.yaml", config);
+        let (ended, text) = bouncer(folder.path(), &["policy", "verify", "bouncer.yaml"]);
+        assert_eq!(ended, Some(code), "{text}");
+        assert!(text.contains(piece), "{piece} is not in\n{text}");
+    };
+    let named =
+        "upstreams: {mail: {command: no-such-program}}\npolicy: [rules.yaml, {send_email: {max_calls: 1}}]\n";
+    write("rules.yaml", "send_email: {exfiltrating: false}\nread: {max_calls: 2}\n");
+    check(named, 0, "bouncer.yaml: loads, 1 server, 3 entries and 1 warning\n");
+    write("rules.yaml", "send_email: {max_cals: 1}\n");
+    check(named, 3, "rules.yaml:1:14\n");
+    check("upstreams: {mail: {command: x, comand: y}}\n", 3, "--> bouncer.yaml:1:32\n");
+    // A tool may be called as the key of a config is.
+    check("servers: {max_calls: 1}\n", 0, "bouncer.yaml: loads, 1 entry and 0 warnings\n");
+}

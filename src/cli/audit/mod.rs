@@ -12,3 +12,4 @@ mod tail;
 
 pub(super) use command::{AuditArgs, audit, summarize};
 pub(super) use counts::as_json as summary_as_json;
+pub(super) use record::evidence;

@@ -78,7 +78,7 @@ pub(super) fn print(line: &Line<'_>, out: &mut dyn Write) -> io::Result<()> {
 }
 
 /// One finding. What is not known is shown as it is.
-fn evidence(finding: &Value, out: &mut dyn Write) -> io::Result<()> {
+pub(in crate::cli) fn evidence(finding: &Value, out: &mut dyn Write) -> io::Result<()> {
     let outcome = finding.get("outcome").and_then(Value::as_str).unwrap_or("?");
     let reason = finding.get("reason").unwrap_or(finding);
     let Some(destination) = reason.get("destination") else {

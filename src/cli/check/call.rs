@@ -9,6 +9,7 @@ use super::super::{Exit, show};
 use super::command::CheckArgs;
 use super::world::World;
 use crate::cli::args::Format;
+use crate::cli::audit::evidence;
 use crate::policy::{Trial, Tried};
 use crate::provenance::escaped;
 
@@ -128,8 +129,7 @@ fn print(upstream: &str, tool: &str, tried: &Tried, out: &mut dyn Write) {
     let _ = writeln!(out, "  reason   {}", escaped(&verdict.reason(), 2_000));
     let _ = writeln!(out, "  effect   {}", tried.facts.effect);
     for finding in &verdict.findings {
-        let text = escaped(&finding.reason.to_string(), 2_000);
-        let _ = writeln!(out, "  {:8} {text}", finding.outcome.as_str());
+        let _ = evidence(&json!(finding), out);
     }
 }
 
