@@ -417,11 +417,12 @@ impl Handler<Progress> for SessionActor {
     type Result = ();
 
     fn handle(&mut self, message: Progress, ctx: &mut Self::Context) {
-        // A client that does not read has no use for more progress.
-        let open = self.calls.get(&message.call.0).filter(|_| self.stream.writer.queued() <= UNREAD);
-        let Some(open) = open else { return };
+        // A client that does not read has no use for more progress, nor has one that heard of the call's end.
+        if self.stream.writer.queued() > UNREAD || !self.session.hears_progress(message.call.0) {
+            return;
+        }
         let notice = RecordNotice {
-            upstream: open.upstream.clone(),
+            upstream: message.upstream,
             call: message.call,
             source: Source::Notification,
             message: message.params.clone(),

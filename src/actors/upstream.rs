@@ -22,7 +22,7 @@ use super::soon::Promise;
 use crate::clock;
 use crate::mcp::{
     Frame, Level, Lines, Link, LinkCommand as Command, LinkEvent as Event, LinkTimer as Timer, Outcome,
-    Sampling, Standing, Terms,
+    Sampling, Standing, Terms, Wanted,
 };
 use crate::provenance::escaped;
 use crate::transport::{Child, ErrorLog, Guardian, Launch, spawn};
@@ -88,6 +88,7 @@ struct Waiter {
     deadline: Option<JoinHandle<()>>,
     key: (SessionId, CallNumber),
     progress: Option<Recipient<Progress>>,
+    wanted: Wanted,
     /// Requests that the upstream made of the client while it ran.
     asked: u32,
 }
@@ -110,6 +111,8 @@ pub struct UpstreamActor {
     generation: u64,
     waiters: BTreeMap<u64, Waiter>,
     keys: BTreeMap<(SessionId, CallNumber), u64>,
+    /// Who hears of the progress of tasks.
+    tasked: BTreeMap<u64, (CallNumber, Recipient<Progress>)>,
     asks: Asks,
     timers: BTreeMap<Timer, u64>,
     next_timer: u64,
@@ -127,6 +130,8 @@ pub struct UpstreamActor {
 /// A start that takes longer than this no longer keeps others from starting.
 const START_SHARE: Duration = Duration::from_secs(10);
 const MAILBOX: usize = 4096;
+/// Tasks whose reports of progress are passed on.
+const TASKED: usize = 1_024;
 /// How many of the longest messages may wait for a server to read them.
 const UNREAD: usize = 4;
 
@@ -148,6 +153,7 @@ impl UpstreamActor {
             generation: 0,
             waiters: BTreeMap::new(),
             keys: BTreeMap::new(),
+            tasked: BTreeMap::new(),
             asks: Asks::default(),
             timers: BTreeMap::new(),
             next_timer: 0,
@@ -189,11 +195,12 @@ impl UpstreamActor {
             }
             Command::Done(id, outcome) => self.done(id, outcome),
             Command::Progress(id, params, token) => {
-                if let Some(waiter) = self.waiters.get(&id)
-                    && let Some(progress) = &waiter.progress
-                {
+                let waiter = self.waiters.get(&id).map(|waiter| (waiter.key.1, waiter.progress.as_ref()));
+                let tasked = || self.tasked.get(&id).map(|(call, progress)| (*call, Some(progress)));
+                if let Some((call, Some(progress))) = waiter.or_else(tasked) {
+                    let upstream = self.name().clone();
                     // A full mailbox loses a report of progress, nothing else.
-                    let _ = progress.try_send(Progress { call: waiter.key.1, params, token });
+                    let _ = progress.try_send(Progress { upstream, call, params, token });
                 }
             }
             Command::Ask(request) => self.ask(request, ctx),
@@ -227,6 +234,15 @@ impl UpstreamActor {
             self.keys.remove(&waiter.key);
             if let Some(deadline) = waiter.deadline {
                 deadline.abort();
+            }
+            // A call that was answered with a task goes on to report progress.
+            if waiter.wanted == Wanted::Task
+                && let (Some(progress), Outcome::Result(_)) = (waiter.progress, &outcome)
+            {
+                if self.tasked.len() >= TASKED {
+                    self.tasked.pop_first();
+                }
+                self.tasked.insert(id, (waiter.key.1, progress));
             }
             waiter.reply.keep(outcome);
         }
@@ -436,7 +452,9 @@ impl Handler<Call> for UpstreamActor {
                 let _ = me.send(Overdue(id, limit)).await;
             })
         });
-        self.waiters.insert(id, Waiter { reply, deadline, key, progress: message.progress, asked: 0 });
+        let wanted = message.forward.wanted;
+        let waiter = Waiter { reply, deadline, key, progress: message.progress, wanted, asked: 0 };
+        self.waiters.insert(id, waiter);
         self.keys.insert(key, id);
         self.event(Event::Call(id, message.forward), ctx);
         answer

@@ -25,7 +25,7 @@ use super::listing::List;
 use super::method::{Address, Method};
 use super::offered::Offered;
 use super::scan::{self, Span};
-use super::tasks::Wanted;
+use super::tasks::{Wanted, created};
 
 mod lists;
 mod restarts;
@@ -173,6 +173,8 @@ const QUEUE_LIMIT: Duration = Duration::from_secs(30);
 /// Subscriptions that a new process is told of, and the bytes of one.
 const SUBSCRIPTIONS: usize = 10_000;
 const SUBSCRIBED: usize = 2_048;
+/// Tasks of one upstream whose reports of progress are passed on; those of the oldest no longer are.
+const TASKED: usize = 1_024;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
@@ -207,6 +209,9 @@ pub struct Link {
     subscriptions: BTreeSet<String>,
     /// Requests in flight that change the subscriptions.
     subscribing: BTreeMap<u64, (Method, String)>,
+    /// Calls in flight that ask for a task, and those that were answered with one: they report on.
+    tasks_asked: BTreeSet<u64>,
+    tasked: BTreeSet<u64>,
     instructions: Option<String>,
     server_info: Option<Bytes>,
     failures: u32,
@@ -233,6 +238,8 @@ impl Link {
             level: None,
             subscriptions: BTreeSet::new(),
             subscribing: BTreeMap::new(),
+            tasks_asked: BTreeSet::new(),
+            tasked: BTreeSet::new(),
             instructions: None,
             server_info: None,
             failures: 0,
@@ -317,6 +324,7 @@ impl Link {
     fn response(&mut self, now: Duration, id: u64, body: Body, out: &mut Vec<Command>) {
         if self.in_flight.remove(&id) {
             self.subscribed(id, &body);
+            self.task_made(id, &body);
             let outcome = match body {
                 Body::Result(raw) => Outcome::Result(raw),
                 Body::Error(raw) => Outcome::Error(raw),
@@ -375,6 +383,19 @@ impl Link {
         }
     }
 
+    /// A call that was answered with a task goes on to report progress.
+    fn task_made(&mut self, id: u64, body: &Body) {
+        if !self.tasks_asked.remove(&id) {
+            return;
+        }
+        if matches!(body, Body::Result(raw) if created(raw).is_some()) {
+            if self.tasked.len() >= TASKED {
+                self.tasked.pop_first();
+            }
+            self.tasked.insert(id);
+        }
+    }
+
     /// Remembers what is subscribed to, for the next process.
     fn subscribed(&mut self, id: u64, body: &Body) {
         match (self.subscribing.remove(&id), body) {
@@ -418,7 +439,8 @@ impl Link {
             (b"notifications/progress", Some(params)) => {
                 let Some(token) = scan::member(&params, "progressToken") else { return };
                 let id = Id::read(params.slice(token.clone())).and_then(|id| id.number());
-                if let Some(id) = id.filter(|id| self.in_flight.contains(id)) {
+                let runs = |id: &u64| self.in_flight.contains(id) || self.tasked.contains(id);
+                if let Some(id) = id.filter(runs) {
                     out.push(Command::Progress(id, params, token));
                 }
             }
@@ -438,6 +460,7 @@ impl Link {
         match id.filter(|_| !skim.is_request) {
             Some(id) if self.in_flight.remove(&id) => {
                 self.subscribing.remove(&id);
+                self.tasks_asked.remove(&id);
                 self.call_ended(id, out);
                 out.push(Command::Done(id, Outcome::Broken(what)));
             }
@@ -492,6 +515,9 @@ impl Link {
         {
             self.subscribing.insert(id, (call.method, uri.into_owned()));
         }
+        if call.wanted == Wanted::Task {
+            self.tasks_asked.insert(id);
+        }
         self.in_flight.insert(id);
         out.push(Command::Write(envelope::request(id, call.method.name(), &params)));
     }
@@ -499,6 +525,7 @@ impl Link {
     fn cancel(&mut self, id: u64, reason: Option<&[u8]>, out: &mut Vec<Command>) {
         if self.in_flight.remove(&id) {
             self.subscribing.remove(&id);
+            self.tasks_asked.remove(&id);
             let params = match reason {
                 Some(reason) => {
                     [b"{\"requestId\":", id.to_string().as_bytes(), b",\"reason\":", reason, b"}"].concat()

@@ -228,6 +228,11 @@ impl Session {
         self.greeting.modes.form
     }
 
+    /// Whether the client hears of the progress of a call: while it runs, and while its task does.
+    pub fn hears_progress(&self, call: u64) -> bool {
+        self.calls.contains_key(&call) || self.tasks.token(call).is_some()
+    }
+
     /// How the client can ask its human.
     pub fn modes(&self) -> Modes {
         self.greeting.modes
@@ -434,7 +439,7 @@ impl Session {
         let Some(call) = self.calls.remove(&number) else { return };
         self.pending.remove(&call.id.key());
         out.push(Command::Send(match reply {
-            Reply::Result(raw) => envelope::result(&call.id, &self.shown(&call, raw)),
+            Reply::Result(raw) => envelope::result(&call.id, &self.shown(number, &call, raw)),
             Reply::Error(raw) => envelope::raw_error(&call.id, &raw),
             Reply::Refused(text) => match call.method.refusal() {
                 RefusalForm::ToolResult => envelope::refusal(&call.id, &text),
@@ -459,7 +464,8 @@ impl Session {
     }
 
     fn progress(&mut self, number: u64, params: &[u8], token: Span, out: &mut Vec<Command>) {
-        let Some(ours) = self.calls.get(&number).and_then(|call| call.token.as_deref()) else { return };
+        let running = self.calls.get(&number).and_then(|call| call.token.as_deref());
+        let Some(ours) = running.or_else(|| self.tasks.token(number)) else { return };
         let mut raw = Vec::with_capacity(params.len() + ours.len());
         scan::splice(params, &[(token, ours)], &mut raw);
         out.push(Command::Send(envelope::notification("notifications/progress", Some(&raw))));

@@ -49,6 +49,8 @@ struct Task {
     ours: String,
     upstream: Arc<str>,
     theirs: String,
+    /// The session's number of the call that made it, and the client's progress token of that.
+    call: (u64, Option<Bytes>),
     /// What was last told of it, as the client sees it.
     last: Bytes,
 }
@@ -70,7 +72,7 @@ impl Tasks {
 
     /// The answer to a call that asked for a task, as the client sees it. One that holds no task is the
     /// result of a server that made none.
-    pub(crate) fn create(&mut self, upstream: &Arc<str>, result: Bytes) -> Bytes {
+    pub(crate) fn create(&mut self, upstream: &Arc<str>, call: (u64, Option<Bytes>), result: Bytes) -> Bytes {
         let Some(at) = scan::member(&result, "task") else { return result };
         let Some((span, theirs)) = id_in(scan::slice(&result, &at)) else { return result };
         self.made += 1;
@@ -81,8 +83,13 @@ impl Tasks {
         if self.open.len() >= TASKS {
             self.open.pop_front();
         }
-        self.open.push_back(Task { ours, upstream: upstream.clone(), theirs, last });
+        self.open.push_back(Task { ours, upstream: upstream.clone(), theirs, call, last });
         shown
+    }
+
+    /// The client's progress token of the call with this number, which made a task.
+    pub(crate) fn token(&self, call: u64) -> Option<&[u8]> {
+        self.open.iter().find(|task| task.call.0 == call)?.call.1.as_deref()
     }
 
     /// What an upstream answers about a task, as the client sees it: its id stands in it as ours.
@@ -185,9 +192,14 @@ mod tests {
     fn a_task_is_known_by_an_id_of_ours() {
         let (a, b): (Arc<str>, Arc<str>) = ("a".into(), "b".into());
         let mut tasks = Tasks::default();
-        let shown = tasks.create(&a, raw(r#"{ "task":{"taskId":"7","status":"working","x":1.0},"n":1e400}"#));
+        let shown = tasks.create(
+            &a,
+            (4, Some(raw("9"))),
+            raw(r#"{ "task":{"taskId":"7","status":"working","x":1.0},"n":1e400}"#),
+        );
         assert_eq!(shown, r#"{ "task":{"taskId":"task-1","status":"working","x":1.0},"n":1e400}"#);
-        tasks.create(&b, raw(r#"{"task":{"taskId":"7","status":"working"}}"#));
+        tasks.create(&b, (5, None), raw(r#"{"task":{"taskId":"7","status":"working"}}"#));
+        assert_eq!((tasks.token(4), tasks.token(5), tasks.token(6)), (Some(&b"9"[..]), None, None));
         assert_eq!(tasks.at("task-1"), Some((&a, "7")));
         assert_eq!(tasks.at("task-2"), Some((&b, "7")));
         assert_eq!((tasks.at("7"), tasks.at("task-3")), (None, None));
@@ -217,11 +229,11 @@ mod tests {
         let a: Arc<str> = "a".into();
         let mut tasks = Tasks::default();
         for plain in [r#"{"content":[]}"#, r#"{"task":7}"#, r#"{"task":{"taskId":""}}"#, "[]"] {
-            assert_eq!(tasks.create(&a, raw(plain)), plain);
+            assert_eq!(tasks.create(&a, (1, None), raw(plain)), plain);
         }
         assert_eq!(tasks.list(), br#"{"tasks":[]}"#);
         for n in 0..=TASKS {
-            tasks.create(&a, raw(&format!(r#"{{"task":{{"taskId":"{n}"}}}}"#)));
+            tasks.create(&a, (1, None), raw(&format!(r#"{{"task":{{"taskId":"{n}"}}}}"#)));
         }
         assert_eq!((tasks.at("task-1"), tasks.open.len()), (None, TASKS));
         assert_eq!(created(br#"{"task":{"taskId":"x"}}"#).as_deref(), Some("x"));

@@ -381,6 +381,41 @@ fn a_request_that_is_withdrawn_takes_bouncers_own_question_with_it() {
 }
 
 #[test]
+fn sixteen_requests_of_a_server_are_open_at_once_and_no_more() {
+    let ask = |id: String| json!({"id": id, "method": "elicitation/create", "params": form("?")});
+    let mut steps: Vec<_> = (0..20).map(|n| json!({"notify": ask(format!("q{n}"))})).collect();
+    steps.extend([json!({"wait": "go"}), json!({"echo": true})]);
+    let Some(mut stage) = Stage::new(&[("a", json!({"tools": ["t"], "calls": {"t": steps}}))]) else {
+        return;
+    };
+    let mut client = ready(&stage, &json!({"elicitation": {}}));
+    let id = call(&mut client);
+    let asked: Vec<_> = (0..16).map(|_| client.asked("elicitation/create")).collect();
+    let upstream = &mut stage.upstreams[0];
+    upstream.wait("the last refusal", |event| match event {
+        crate::stage::Event::Got(line) if line.contains("\"q19\"") => Some(()),
+        _ => None,
+    });
+    let refused: Vec<_> =
+        upstream.messages().into_iter().filter(|message| message["error"]["code"] == -32600).collect();
+    let ids: Vec<_> = refused.iter().map(|message| &message["id"]).collect();
+    assert_eq!(ids, ["q16", "q17", "q18", "q19"]);
+    for asked in &asked {
+        client.give(asked, &json!({"action": "decline"}));
+    }
+    // What is over makes room.
+    upstream.wait("the last answer", |event| match event {
+        crate::stage::Event::Got(line) if line.contains("\"q15\"") => Some(()),
+        _ => None,
+    });
+    upstream.tell(&json!({"send": ask("q20".to_owned())}));
+    let again = client.asked("elicitation/create");
+    client.give(&again, &json!({"action": "decline"}));
+    upstream.release("go");
+    assert!(!client.answer(&id).failed());
+}
+
+#[test]
 fn one_call_makes_sixty_four_requests_and_no_more() {
     let ask = json!({"request": {"id": "q", "method": "roots/list"}});
     let mut steps = vec![ask; 66];
@@ -453,20 +488,24 @@ fn roots_are_judged_and_recorded_as_any_answer() {
     let mut client = ready(&stage, &json!({"roots": {}, "elicitation": {}}));
     client.tools(&["notes__read_note"]);
     client.call("notes__read_note", &json!({}));
-    let ask = |client: &mut Client, name: &str| {
+    let ask = |stage: &Stage, client: &mut Client, name: &str| {
         stage.upstreams[0].tell(&json!({"send": {"id": "q", "method": "roots/list"}}));
         let asked = client.asked("roots/list");
         client.give(&asked, &json!({"roots": [{"uri": "file:///srv/p", "name": name}]}));
     };
-    ask(&mut client, text);
+    ask(&stage, &mut client, text);
     let own = client.question();
     assert!(own.message.starts_with("Give the folders that you work in to server `a`?"), "{}", own.message);
     client.decide(&own, "deny");
-    ask(&mut client, "p");
-    stage.upstreams[0].wait("its roots", |event| match event {
-        crate::stage::Event::Got(line) if line.contains("\"roots\":[") => Some(()),
-        _ => None,
-    });
+    let hears = |stage: &mut Stage, piece: &str| {
+        stage.upstreams[0].wait(piece, |event| match event {
+            crate::stage::Event::Got(line) if line.contains(piece) => Some(()),
+            _ => None,
+        });
+    };
+    hears(&mut stage, "-32010");
+    ask(&stage, &mut client, "p");
+    hears(&mut stage, "\"roots\":[");
     let given = answers(&mut stage);
     assert_eq!(given.len(), 2, "{given:#?}");
     assert_eq!(given[0]["error"]["code"], -32010);

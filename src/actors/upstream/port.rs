@@ -41,6 +41,8 @@ pub struct Cancel {
 #[derive(Debug, Message)]
 #[rtype(result = "()")]
 pub struct Progress {
+    /// The upstream's configured name.
+    pub upstream: Arc<str>,
     /// The session's number of the call.
     pub call: CallNumber,
     /// Raw params of the notification.

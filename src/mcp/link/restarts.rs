@@ -38,6 +38,8 @@ impl Link {
         self.phase = Phase::Away;
         self.lists.stopped();
         self.subscribing.clear();
+        self.tasks_asked.clear();
+        self.tasked.clear();
         let mut why = self.why_closing.take().unwrap_or_else(|| why.to_owned());
         let mut after = self.backoff();
         if let Some(rest) = self.rest(now).filter(|rest| *rest > after) {

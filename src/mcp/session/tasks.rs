@@ -62,9 +62,11 @@ impl Session {
     }
 
     /// A result as the client sees it: with our ids of tasks.
-    pub(super) fn shown(&mut self, call: &Call, raw: Bytes) -> Bytes {
+    pub(super) fn shown(&mut self, number: u64, call: &Call, raw: Bytes) -> Bytes {
         match (call.method, &call.about) {
-            (Method::CallTool, _) if call.wanted == Wanted::Task => self.tasks.create(&call.upstream, raw),
+            (Method::CallTool, _) if call.wanted == Wanted::Task => {
+                self.tasks.create(&call.upstream, (number, call.token.clone()), raw)
+            }
             (Method::GetTask | Method::CancelTask, Some(ours)) => self.tasks.told(ours, raw),
             (Method::TaskResult, _) => self.tasks.related(&call.upstream, raw),
             _ => raw,
