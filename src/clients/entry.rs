@@ -170,16 +170,23 @@ fn remote(fields: &Map<String, Value>, place: Place<'_>) -> Result<Option<Value>
     if let Some(url) = url.and_then(Value::as_str) {
         upstream.insert("url".to_owned(), json!(rewrite(url, place)?));
     }
-    if let Some(headers) =
-        fields.get("headers").or_else(|| fields.get("http_headers")).and_then(Value::as_object)
-    {
-        let mut written = Map::new();
-        for (name, value) in headers {
-            if let Some(value) = value.as_str() {
-                written.insert(name.clone(), json!(rewrite(value, place)?));
-            }
+    let mut headers = Map::new();
+    let of = |key: &str| fields.get(key).and_then(Value::as_object).into_iter().flatten();
+    for (name, value) in of("headers").chain(of("http_headers")) {
+        if let Some(value) = value.as_str() {
+            headers.insert(name.clone(), json!(rewrite(value, place)?));
         }
-        upstream.insert("headers".to_owned(), Value::Object(written));
+    }
+    // Codex names the variables that hold the values.
+    let named = of("env_http_headers").map(|(name, variable)| (name.as_str(), variable, ""));
+    let bearer = fields.get("bearer_token_env_var").map(|variable| ("Authorization", variable, "Bearer "));
+    for (name, variable, before) in named.chain(bearer) {
+        if let Some(variable) = variable.as_str() {
+            headers.insert(name.to_owned(), json!(format!("{before}${{{variable}:-}}")));
+        }
+    }
+    if !headers.is_empty() {
+        upstream.insert("headers".to_owned(), Value::Object(headers));
     }
     Ok(Some(Value::Object(upstream)))
 }
@@ -426,6 +433,40 @@ mod tests {
             &json!({"command": "bouncer", "args": ["run", "--policy", "${input:p}"], "x-bouncer-upstream": {"command": "a"}}),
             "${input:p}",
         );
+    }
+
+    #[test]
+    fn remote_entries_are_noted_whole() {
+        for (client, entry, expected) in [
+            (
+                "claude-code",
+                json!({"type": "sse", "url": "https://e.example/sse", "headers": {"Authorization": "Bearer ${T}"}}),
+                json!({"type": "sse", "url": "https://e.example/sse", "headers": {"Authorization": "Bearer ${T}"}}),
+            ),
+            (
+                "gemini",
+                json!({"httpUrl": "https://e.example", "headers": {"K": "$V"}}),
+                json!({"type": "http", "url": "https://e.example", "headers": {"K": "${V:-}"}}),
+            ),
+            (
+                "windsurf",
+                json!({"serverUrl": "https://e.example"}),
+                json!({"type": "http", "url": "https://e.example"}),
+            ),
+            (
+                "codex",
+                json!({"url": "https://e.example", "http_headers": {"K": "v"}, "env_http_headers": {"L": "LV"}, "bearer_token_env_var": "T"}),
+                json!({"type": "http", "url": "https://e.example", "headers": {"K": "v", "L": "${LV:-}", "Authorization": "Bearer ${T:-}"}}),
+            ),
+        ] {
+            let fate = fate("s", &entry, known(client), Path::new("/h"), None);
+            let Fate::Stays { upstream, why } = fate else { panic!("{entry} moves") };
+            assert_eq!(
+                (upstream, why.as_str()),
+                (Some(expected), "it is remote: not yet proxied"),
+                "{client}"
+            );
+        }
     }
 
     #[test]

@@ -96,7 +96,7 @@ pub struct Known {
     pub unread: &'static [&'static str],
 }
 
-const PLAIN: Known = Known {
+pub(super) const PLAIN: Known = Known {
     client: "client",
     label: "an MCP client",
     form: Form::Jsonc,

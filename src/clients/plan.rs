@@ -274,14 +274,16 @@ fn sort_out(
     };
     let installed = entry.is_some();
     let name = our_name(known, servers, &originals, project);
-    if let Some(config) =
-        installed_config.as_ref().filter(|config| !config.starts_with(request.state.join("clients")))
-    {
-        // That entry was written by hand, and its config is not ours to change.
+    if let Some(config) = installed_config.as_ref().filter(|config| !is_of(config, request, &target)) {
+        // That entry was written by hand, or by whoever wrote the project: its config may be that of
+        // other servers, and is not changed for these.
         plan.stays.extend(originals.iter().map(|(name, _)| {
             (
                 name.clone(),
-                format!("Bouncer runs `{}` here, which `init` did not write; add it there", config.display()),
+                format!(
+                    "Bouncer runs `{}` here, which `init` did not write for this file; add it there",
+                    config.display()
+                ),
             )
         }));
         return;
@@ -342,6 +344,15 @@ pub(super) fn digest_of(file: &Path, map: &[String]) -> String {
     }
     let digest = hash.finalize();
     data_encoding::HEXLOWER.encode(digest.get(..4).unwrap_or_default())
+}
+
+/// Whether a config is the one that `init` writes for a map of this file.
+fn is_of(config: &Path, request: &Request<'_>, map: &[String]) -> bool {
+    let end = config_path(request.state, &known::PLAIN, request.file, map);
+    let end = end.file_name().and_then(|name| name.to_str()).and_then(|name| name.rsplit_once('-'));
+    let name = config.file_name().and_then(|name| name.to_str()).and_then(|name| name.rsplit_once('-'));
+    config.parent() == Some(&request.state.join("clients"))
+        && name.zip(end).is_some_and(|((_, name), (_, end))| name == end)
 }
 
 fn edits(request: &Request<'_>, known: &Known, plan: &mut Plan) -> Vec<MapEdit> {
@@ -486,6 +497,22 @@ mod tests {
         assert_eq!(named("/home/u/.cursor/mcp.json", far), ["bounce5"]);
         let moves = r#"{"mcpServers": {"bouncer": {"command": "x"}}}"#;
         assert_eq!(named("/home/u/.cursor/mcp.json", moves), ["bouncer"]);
+    }
+
+    #[test]
+    fn servers_join_no_other_files_config() {
+        let own = config_path(Path::new("/s"), &known::PLAIN, Path::new("/p/.cursor/mcp.json"), &[]);
+        let others = config_path(Path::new("/s"), &known::PLAIN, Path::new("/home/u/.cursor/mcp.json"), &[]);
+        let up = Path::new("/s/clients/../x").join(own.file_name().expect("a name"));
+        for (config, joins) in
+            [(&own, true), (&others, false), (&up, false), (&PathBuf::from("/x.yaml"), false)]
+        {
+            let entry = json!({"command": "bouncer", "args": ["run", "--config", config]});
+            let text = json!({"mcpServers": {"bouncer": entry, "a": {"command": "x"}}}).to_string();
+            let plan = planned("/p/.cursor/mcp.json", &text, &[]).expect("a plan");
+            assert_eq!(plan.moves() == ["a"], joins, "{config:?}");
+            assert_eq!(plan.stays.iter().any(|(_, why)| why.contains("did not write")), !joins, "{config:?}");
+        }
     }
 
     #[test]

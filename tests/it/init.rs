@@ -227,6 +227,23 @@ fn restore_asks_on_a_terminal_and_does_nothing_without_one_or_a_yes() {
 }
 
 #[test]
+fn restore_says_that_a_file_was_changed_and_keeps_the_change() {
+    let original = "{\"theme\": \"x\", \"mcpServers\": {\"a\": {\"command\": \"x\"}}}\n";
+    let home = Home::new(".cursor/mcp.json", original);
+    home.init();
+    std::fs::write(&home.file, home.text().replace("\"theme\": \"x\"", "\"theme\": \"y\"")).expect("ours");
+    let output = home.run(&["restore", "--yes"]);
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(
+        said.contains("it was changed since, so the servers are back and those changes are kept"),
+        "{said}"
+    );
+    let expected: Value =
+        serde_json::from_str(&original.replace("\"theme\": \"x\"", "\"theme\": \"y\"")).expect("JSON");
+    assert_eq!(serde_json::from_str::<Value>(&home.text()).expect("JSON"), expected);
+}
+
+#[test]
 fn restore_without_a_file_names_what_there_is() {
     let original = "{\"mcpServers\": {\"a\": {\"command\": \"x\"}}}";
     let home = Home::new(".cursor/mcp.json", original);
