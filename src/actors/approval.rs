@@ -268,7 +268,7 @@ impl Handler<Hold> for ApprovalActor {
             let id = self.holds.keep(&hold, None, clock::instant());
             return Box::pin(async { HoldAnswer::NoHuman(id) });
         }
-        let resting = self.rows.is_resting(hold.wish, &hold.upstream, clock::instant());
+        let resting = self.rows.is_resting(&hold, clock::instant());
         if resting || self.queue.len() >= WAITING {
             let id = self.holds.keep(&hold, None, clock::instant());
             return Box::pin(async { HoldAnswer::Tired(id) });
@@ -397,10 +397,10 @@ impl ApprovalActor {
         if let Some(Waiting { hold, .. }) = open.first() {
             match decision {
                 Decision::Once | Decision::Session | Decision::Listed => {
-                    self.rows.allowed(hold.wish, &hold.upstream);
+                    self.rows.allowed(hold);
                 }
                 Decision::Refused | Decision::Unanswered => {
-                    self.rows.refused(hold.wish, &hold.upstream, clock::instant());
+                    self.rows.refused(hold, clock::instant());
                 }
                 Decision::Gone => {}
             }
@@ -429,7 +429,7 @@ impl ApprovalActor {
             drop(reply.send(answer));
         }
         for Waiting { hold, reply } in self.queue.drain(..) {
-            let answer = if self.rows.is_resting(hold.wish, &hold.upstream, clock::instant()) {
+            let answer = if self.rows.is_resting(&hold, clock::instant()) {
                 HoldAnswer::Tired(self.holds.keep(&hold, None, clock::instant()))
             } else {
                 HoldAnswer::Again

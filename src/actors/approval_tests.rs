@@ -313,6 +313,21 @@ async fn five_refusals_in_a_row_end_the_questions_until_the_user_types() {
 }
 
 #[actix::test]
+async fn what_one_record_is_refused_does_not_end_the_questions_about_others() {
+    let refusals = (0..5).map(|_| Answer::Decline).chain([decision("allow_once")]).collect();
+    let (asker, asked) = human(refusals);
+    let actor = ApprovalActor::default().start();
+    let of =
+        |record: &str, digest: &str| Hold { group: Some(record.to_owned()), ..hold(&asker, "a", digest) };
+    for n in 0..5 {
+        assert_eq!(actor.send(of("mail 3", &n.to_string())).await.unwrap(), HoldAnswer::Refused);
+    }
+    assert!(matches!(actor.send(of("mail 3", "6")).await.unwrap(), HoldAnswer::Tired(Some(_))));
+    assert!(matches!(actor.send(of("contacts 4", "7")).await.unwrap(), HoldAnswer::Allowed(_)));
+    assert_eq!(asked.borrow().len(), 6);
+}
+
+#[actix::test]
 async fn a_late_yes_lets_the_next_try_pass_once() {
     let actor = ApprovalActor::default().start();
     let (asker, asked) = human(vec![Answer::TimedOut]);
