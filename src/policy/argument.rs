@@ -5,6 +5,8 @@
 //! argument covers all that stands inside it, and an array stands for its items: a rule cannot be
 //! escaped by wrapping a value.
 
+use std::borrow::Cow;
+
 use serde_json::Value;
 
 use super::ArgPath;
@@ -149,6 +151,27 @@ pub(super) struct Leaf<'v> {
     pub pointer: String,
     /// The text.
     pub text: &'v str,
+}
+
+/// Every string and number of the arguments, with its dotted path.
+pub(super) fn scalars(arguments: &Value) -> Vec<(String, Cow<'_, str>)> {
+    let mut found = Vec::new();
+    let mut open = vec![(String::new(), arguments)];
+    while let Some((argument, value)) = open.pop() {
+        match value {
+            Value::String(text) => found.push((argument, Cow::Borrowed(text.as_str()))),
+            Value::Number(number) => found.push((argument, Cow::Owned(number.to_string()))),
+            Value::Array(items) => {
+                open.extend(items.iter().rev().map(|item| (format!("{argument}[]"), item)));
+            }
+            Value::Object(members) => open.extend(members.iter().rev().map(|(key, member)| {
+                let name = if argument.is_empty() { key.clone() } else { format!("{argument}.{key}") };
+                (name, member)
+            })),
+            Value::Bool(_) | Value::Null => {}
+        }
+    }
+    found
 }
 
 // Depth is bounded by the JSON reader (128 levels).

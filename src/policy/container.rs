@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::argument::leaves;
+use super::argument::scalars;
 
 /// Names of arguments that say where at an upstream a call works.
 const WORDS: [&str; 16] = [
@@ -102,9 +102,14 @@ pub(super) fn containers(arguments: &Value) -> Within {
     let mut found = Vec::new();
     let mut owner = None;
     let mut cut = false;
-    for leaf in leaves(arguments) {
-        let name = leaf.argument.rsplit('.').next().unwrap_or_default().trim_end_matches("[]").to_lowercase();
-        let text = leaf.text.trim();
+    for (argument, text) in scalars(arguments) {
+        let mut steps = argument.rsplit('.').map(|step| step.trim_end_matches("[]").to_lowercase());
+        let mut name = steps.next().unwrap_or_default();
+        if matches!(name.as_str(), "id" | "key" | "name" | "slug") {
+            // `board.id`: the id of a board.
+            name = steps.next().unwrap_or_default();
+        }
+        let text = text.trim();
         let is_name = text.len() <= LONGEST && !text.contains('\n');
         if text.is_empty() {
             continue;
@@ -155,6 +160,7 @@ mod tests {
             (json!({"repo": "mara/site", "number": 4}), vec!["mara/site"]),
             (json!({"owner": "mara", "repo": "payroll", "path": "README.md"}), vec!["mara/payroll"]),
             (json!({"project_key": "PROJ", "folderId": "f1"}), vec!["PROJ", "f1"]),
+            (json!({"project_id": 42, "board": {"id": 7}}), vec!["42", "7"]),
             (json!({"path": "/home/mara/x", "query": "base"}), vec![]),
             (json!({"repo": ""}), vec![]),
         ] {

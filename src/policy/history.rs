@@ -15,9 +15,11 @@ use crate::provenance::{
 use super::container::{Containers, Within, containers};
 use super::facts::{Asked, Facts, Typed, Via};
 use super::handle::{Handles, Siblings};
+use super::inquiry::ABOUT;
 use super::made::{Made, ids_named, is_same};
 use super::query::{About, Content, Query, SecretSeen, Traced, TracedDestination};
 use super::spent::{Spent, SpentSum};
+use super::tool::reaches_people;
 use super::{Asks, Effect, OwnPlace, Role, ToolPolicy};
 
 /// The parts of the memory that handles, what was made, and containers may take, each one in so many; the
@@ -56,6 +58,10 @@ pub struct Making {
     pub thing: Option<String>,
     /// Where it goes, the people behind its targets among them.
     pub to: Vec<Destination>,
+    /// The ids that it is about: who it goes to stands behind them from then on, whatever its result names.
+    pub on: Vec<String>,
+    /// Whether it is about more than that.
+    pub cut: bool,
 }
 
 impl Making {
@@ -66,8 +72,15 @@ impl Making {
             let is_mention = destination.destination.reason == DestinationReason::Embedded;
             facts.effect.is_sink() && !is_mention && (!is_place || destination.via == Via::Behind)
         });
+        let targets = facts
+            .destinations
+            .iter()
+            .filter(|destination| destination.role == Some(Role::Target) && destination.via == Via::Argument);
+        let targets = targets.map(|target| target.destination.text.trim().to_owned());
         Self {
             thing: policy.creates.clone(),
+            cut: facts.truncated || facts.about.len() > ABOUT,
+            on: targets.chain(facts.about.iter().map(|about| about.text.trim().to_owned())).collect(),
             to: goes.map(|destination| destination.destination.clone()).collect(),
         }
     }
@@ -150,13 +163,16 @@ impl History {
 
     /// Notes the ids of what a call made.
     fn note_made(&mut self, shown: &Shown<'_>, structures: &[Value], within: &Within) {
-        let Making { thing, to } = shown.making;
+        let Making { thing, to, on, cut } = shown.making;
         if thing.is_none() && to.is_empty() {
             return;
         }
+        for id in on {
+            self.made.went(shown.upstream, id, to);
+        }
         let sent = shown.arguments.map(sent_words).unwrap_or_default();
         let (named, is_whole) = ids_named(structures, thing.as_deref().and_then(Thing::of).as_ref());
-        if !is_whole && !to.is_empty() {
+        if (!is_whole || *cut) && !to.is_empty() {
             self.made.lost(shown.upstream);
         }
         for named in named {
@@ -165,7 +181,7 @@ impl History {
             // is an echo: who chose it is not known.
             if thing.is_some()
                 && named.is_top
-                && !self.engine.holds_text(&named.id)
+                && !self.engine.may_hold(&named.id)
                 && !repeats(&sent, &named.id)
             {
                 self.made.own(shown.upstream, named, within);
@@ -266,8 +282,11 @@ impl History {
         id.siblings = is_target.then(|| self.siblings(query, &id)).flatten();
         id.handle = handle.cloned();
         let created = id.created;
-        // Who is named by the user needs nobody behind them, and what is destroyed reaches nobody.
-        let is_named = destination.kind.is_global() || !matches!(id.typed, Typed::No | Typed::Pasted);
+        // Who is named by the user needs nobody behind them, and what is destroyed reaches nobody. A plain word
+        // may have been typed in any sense, so a thread of such a name is nobody's own.
+        let is_word = reaches_people(&destination.argument) && text.chars().all(char::is_alphabetic);
+        let is_typed = !matches!(id.typed, Typed::No | Typed::Pasted);
+        let is_named = destination.kind.is_global() || (is_typed && !is_word);
         let reaches = query.effect.is_sink() && query.effect != Effect::Destroy && !is_named;
         let untold = query.effect == Effect::Send && !created && self.handles.is_in_doubt(upstream, text);
         id.hidden = reaches && is_target && (untold || self.made.is_in_doubt(upstream, text));

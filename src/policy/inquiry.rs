@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::provenance::{Destination, DestinationReason, Extraction, Kind, Standing, Vouched, extract};
 
-use super::argument::select;
+use super::argument::scalars;
 use super::audience::widening;
 use super::checks::{Surroundings, findings};
 use super::facts::{
@@ -18,8 +18,8 @@ use super::grant::{GrantKey, destination_key, fetch_key, flow_key};
 use super::query::{Content, Query, Traced};
 use super::{Audience, ConstraintFinding, Effect, Layer, Role, ToolPolicy, Typed};
 
-/// Things that a call is about besides, of which it is told.
-const ABOUT: usize = 8;
+/// Things that a call is about besides, of which it is told; one more says that there are more.
+pub(super) const ABOUT: usize = 64;
 /// Characters below which all arguments together can carry neither a copied passage nor a secret.
 const CARRIES_NOTHING: usize = 12;
 
@@ -324,7 +324,7 @@ fn flow_facts(effect: Effect, traced: &Traced, answered: &[Answered], skip: usiz
     secrets.chain(texts).collect()
 }
 
-/// The characters of all strings in the arguments, keys included.
+/// The characters of all strings in the arguments, keys included; a number may be one.
 fn carries(value: &Value, depth: usize) -> usize {
     match value {
         Value::String(text) => text.len(),
@@ -335,6 +335,7 @@ fn carries(value: &Value, depth: usize) -> usize {
             sum.saturating_add(key.len()).saturating_add(carries(value, depth + 1))
         }),
         Value::Array(_) | Value::Object(_) => usize::MAX,
+        Value::Number(_) => 1,
         _ => 0,
     }
 }
@@ -396,18 +397,12 @@ impl<'p> Standings<'p> {
 
     /// What the call is about besides where it goes: the file that is shared, the thread that is written in.
     fn about(&self, arguments: &Value) -> Vec<(String, String)> {
-        let targets = self.policy.with_role(Role::Target);
-        let found = targets.flat_map(|rule| {
-            let values = select(arguments, &rule.path).into_iter();
-            values.map(|found| (rule.path.0.clone(), found.value))
+        let said = scalars(arguments).into_iter().filter(|(argument, text)| {
+            self.policy.role_of(argument) == Some(Role::Target)
+                && self.of_path(argument) == Standing::Ignored
+                && !text.trim().is_empty()
         });
-        let said = found.filter(|(path, _)| self.of_path(path) == Standing::Ignored);
-        let said = said.filter_map(|(path, value)| match value {
-            Value::String(text) if !text.trim().is_empty() => Some((path, text.clone())),
-            Value::Number(number) => Some((path, number.to_string())),
-            _ => None,
-        });
-        said.take(ABOUT).collect()
+        said.take(ABOUT + 1).map(|(argument, text)| (argument, text.into_owned())).collect()
     }
 
     fn of_path(&self, path: &str) -> Standing {

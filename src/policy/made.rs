@@ -143,9 +143,11 @@ impl Made {
         self.get(upstream, id).map_or_else(|| self.faded.holds(upstream, id.trim()), |entry| entry.cut)
     }
 
-    /// A call went somewhere, and not all ids that it named are known.
+    /// A call went somewhere, and not all ids that it was about are known: it may have been any.
     pub(super) fn lost(&mut self, upstream: &str) {
         self.faded.upstream(upstream);
+        let of_upstream = self.known.iter_mut().filter(|((of, _), _)| of == upstream);
+        of_upstream.for_each(|(_, entry)| entry.cut = true);
     }
 
     /// Bytes in memory, about.

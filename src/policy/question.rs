@@ -107,7 +107,7 @@ pub fn question(subject: Subject<'_>, facts: &Facts, verdict: &Verdict) -> Quest
     if shown > NAMED {
         lines.push(format!("… and {} more", shown - NAMED));
     }
-    for about in &facts.about {
+    for about in facts.about.iter().take(NAMED) {
         let mut line = format!(
             "about: {} (argument {})",
             escaped(&about.text, DESTINATION),
@@ -115,6 +115,9 @@ pub fn question(subject: Subject<'_>, facts: &Facts, verdict: &Verdict) -> Quest
         );
         line.extend(about.handle.as_ref().map(behind));
         lines.push(line);
+    }
+    if facts.about.len() > NAMED {
+        lines.push("… and more that it is about".to_owned());
     }
     let mut tail = Vec::new();
     if !subject.amounts.is_empty() {

@@ -107,6 +107,11 @@ pub enum Bound {
 /// What is behind the id of one of these are people.
 const HANDLES: [&str; 6] = ["thread", "draft", "message", "mail", "comment", "event"];
 
+/// Whether an argument of this name takes the id of something that people stand behind.
+pub(super) fn reaches_people(argument: &str) -> bool {
+    Thing::named_by(argument).is_some_and(|thing| HANDLES.contains(&thing.word()))
+}
+
 impl ToolPolicy {
     /// Whether both say the same of every call, as far as a description can change it.
     pub fn rules_like(&self, other: &Self) -> bool {
@@ -160,7 +165,7 @@ impl ToolPolicy {
             && rule.layer == Layer::Heuristic
             && destination.kind == Kind::Id
             && is_id_key(name)
-            && Thing::named_by(name).is_some_and(|thing| HANDLES.contains(&thing.word()));
+            && reaches_people(name);
         Some(if is_handle { Role::Target } else { rule.role })
     }
 

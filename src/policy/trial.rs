@@ -125,7 +125,8 @@ impl Trial {
         let making = self.makings.remove(&call);
         let policy = self.tool(upstream, tool);
         let own_data = policy.map(|policy| policy.own_data.clone()).unwrap_or_default();
-        let thing = || Making { thing: policy.and_then(|policy| policy.creates.clone()), to: Vec::new() };
+        let thing =
+            || Making { thing: policy.and_then(|policy| policy.creates.clone()), ..Making::default() };
         let making = making.unwrap_or_else(thing);
         self.history.shown(&Shown {
             upstream,

@@ -133,6 +133,8 @@ pub struct Engine {
     pub(crate) plain: Table,
     pub(crate) faded_firm: Prints,
     pub(crate) faded_plain: Prints,
+    /// Whether plain tokens were given up without a fingerprint.
+    pub(crate) lost_plain: bool,
     pub(crate) store: Store,
     pub(crate) phrases: Phrases,
     /// Words of decoded views.
@@ -179,6 +181,7 @@ impl Engine {
             plain: Table::default(),
             faded_firm: Prints::default(),
             faded_plain: Prints::default(),
+            lost_plain: false,
             store: Store::default(),
             phrases: Phrases::default(),
             coded_phrases: Phrases::default(),
@@ -256,6 +259,7 @@ impl Engine {
             if growth > 0 && self.bytes() + growth > self.limits.bytes {
                 // What is not noted is not traced, and what is not traced is never allowed.
                 self.complete = false;
+                self.lost_plain |= !is_firm(class);
                 return;
             }
         }
@@ -282,6 +286,7 @@ impl Engine {
             return;
         }
         self.complete = false;
+        self.lost_plain |= self.faded_plain.bytes() > 0;
         self.faded_plain.clear();
         let newest = self.records.last().map_or(0, |meta| meta.order);
         let oldest = self.records.first().map_or(0, |meta| meta.order);
@@ -289,6 +294,7 @@ impl Engine {
         let faded = &mut self.faded_plain;
         self.plain.give_up(middle, |print| faded.insert(print));
         if self.bytes() > most {
+            self.lost_plain = true;
             self.faded_plain.clear();
             self.plain.give_up(u64::MAX, |_| {});
         }

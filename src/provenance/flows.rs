@@ -140,6 +140,14 @@ pub fn secrets_in(arguments: &Value) -> Vec<SecretIn> {
     found
 }
 
+/// A list of numbers as text: characters are written so, too.
+fn codes_of(items: &[Value]) -> Option<String> {
+    let codes =
+        items.iter().map(|item| item.as_u64().filter(|code| *code < 1 << 21).map(|code| code.to_string()));
+    let codes: Option<Vec<String>> = codes.collect();
+    codes.filter(|codes| codes.len() >= super::secret::SHORTEST).map(|codes| codes.join(" "))
+}
+
 /// All strings and keys of the arguments with their pointers, and what they decode to; and whether that is all
 /// that they decode to.
 fn texts(arguments: &Value) -> (Vec<(String, String)>, bool) {
@@ -155,6 +163,11 @@ fn texts(arguments: &Value) -> (Vec<(String, String)>, bool) {
                 found.push((pointer, text.clone()));
             }
             Value::Array(items) => {
+                if let Some(codes) = codes_of(items) {
+                    let (derived, all) = decode::decoded(&codes);
+                    whole &= all;
+                    found.extend(derived.into_iter().map(|decoded| (pointer.clone(), decoded.text)));
+                }
                 open.extend(items.iter().enumerate().map(|(at, item)| (format!("{pointer}/{at}"), item)));
             }
             Value::Object(members) => {

@@ -132,6 +132,21 @@ impl Engine {
             || leaf.is_some_and(|leaf| self.plain.contains(self.print(Class::Leaf, &leaf)))
     }
 
+    /// Whether a line of text stands in any record, or may have stood in one that was given up. Of what is no
+    /// token of its own, nothing is known once its text is gone.
+    pub fn may_hold(&self, text: &str) -> bool {
+        if self.complete || self.holds_text(text) {
+            return self.holds_text(text);
+        }
+        let view = fold(text.trim());
+        let token = atoms::token_form(&view.text);
+        let leaf = atoms::leaf_form(&view.text);
+        let is_known = atoms::is_specific(&token) && !self.lost_plain;
+        !is_known
+            || self.faded_plain.contains(self.print(Class::Token, &token))
+            || leaf.is_some_and(|leaf| self.faded_plain.contains(self.print(Class::Leaf, &leaf)))
+    }
+
     /// Looks one form up; says whether it was found only among what was given up.
     fn answer(&self, form: &Form, hits: &mut Vec<Hit>) -> bool {
         let print = self.print(form.class, &form.text);
