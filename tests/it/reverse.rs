@@ -561,7 +561,7 @@ fn cancellation_goes_both_ways_and_a_request_ends_with_its_call() {
     params["_meta"] = json!({"progressToken": "theirs"});
     let ask = json!({"id": "q", "method": "elicitation/create", "params": params});
     let script = json!({"tools": ["t", "quit"], "calls": {
-        "t": [{"notify": ask}, {"wait": "go"}, {"echo": true}],
+        "t": [{"notify": ask}, {"wait": "go"}, {"report": "goes on"}, {"echo": true}],
         "quit": [{"notify": ask}, {"wait": "go"}, {"exit": 1}]}});
     let Some(mut stage) = Stage::new(&[("a", script)]) else { return };
     let mut client = ready(&stage, &json!({"elicitation": {}}));
@@ -595,6 +595,8 @@ fn cancellation_goes_both_ways_and_a_request_ends_with_its_call() {
     stage.upstreams[0].got("notifications/cancelled");
     assert_eq!(answers(&mut stage)[0]["error"]["code"], -32600);
     stage.upstreams[0].release("go");
+    // The next call must not take that for its own.
+    stage.upstreams[0].wait("its end", |event| matches!(event, crate::stage::Event::Step).then_some(()));
     // The call ends before its question is answered.
     let id = call(&mut client);
     let asked = client.asked("elicitation/create");
