@@ -142,6 +142,8 @@ struct Indexed {
     /// Pieces that were handed over and are not yet worked off. Only the actor hands over, so it may work
     /// itself while there are none, and the order stays that of the mailbox.
     pieces: AtomicUsize,
+    /// Bytes of the history.
+    size: AtomicUsize,
 }
 
 impl Indexed {
@@ -153,6 +155,7 @@ impl Indexed {
         for work in piece {
             step(&mut history, work, &self.backlog);
         }
+        self.size.store(history.bytes(), Ordering::Relaxed);
         Ok(())
     }
 }
@@ -166,6 +169,9 @@ const HELD: usize = 256;
 /// Bytes that are worked off without the thread, where a question waits for them: some ten microseconds a
 /// kilobyte.
 const LITTLE: usize = 4 * 1024;
+/// Bytes of a history that a question reads in a few milliseconds at the very worst. Beyond it the thread is
+/// asked, because everything else stands still while the actor works.
+const SHORT: usize = 2 * 1024 * 1024;
 
 impl TaintActor {
     /// Starts the indexing thread.
@@ -181,6 +187,7 @@ impl TaintActor {
             history: Mutex::new(History::new(limits, key)),
             backlog: Backlog::default(),
             pieces: AtomicUsize::new(0),
+            size: AtomicUsize::new(0),
         });
         let theirs = Arc::clone(&shared);
         std::thread::Builder::new().name("provenance".to_owned()).spawn(move || {
@@ -220,7 +227,8 @@ impl TaintActor {
     /// Asks something; everything noted before goes first.
     fn ask(&mut self, work: Work, ctx: &mut Context<Self>) {
         self.hold(work);
-        if self.bytes > LITTLE || self.shared.pieces.load(Ordering::Acquire) > 0 {
+        let idle = self.shared.pieces.load(Ordering::Acquire) == 0;
+        if !idle || self.bytes > LITTLE || self.shared.size.load(Ordering::Relaxed) > SHORT {
             return self.hand_over(ctx);
         }
         self.bytes = 0;
@@ -418,7 +426,9 @@ mod tests {
     async fn a_question_sees_all_before_it_whoever_indexes() {
         let taint = TaintActor::start_thread(Limits::default()).unwrap().start();
         // Small and large ones by turns, so that the thread is at work when a small question comes.
-        for (round, length) in [10, 20_000, 10, 3_000, 3_000, 200_000, 10, 10].into_iter().enumerate() {
+        for (round, length) in
+            [10, 20_000, 10, 3_000, 3_000, 200_000, 10, 3_000_000, 10, 10].into_iter().enumerate()
+        {
             for extra in [0, 10_000, 0] {
                 let address = format!("drop{round}x{extra}@evil.test");
                 taint.try_send(shown(&address, length)).unwrap();

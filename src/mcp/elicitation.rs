@@ -98,7 +98,7 @@ const ELSEWHERE: [&str; 12] = [
 ];
 
 /// JSON-RPC: a call needs the human to go to pages first (MCP 2025-11-25).
-const PAGES_FIRST: &[u8] = b"-32042";
+const PAGES_FIRST: f64 = -32042.0;
 /// Pages that one error may name.
 const PAGES: usize = 8;
 
@@ -106,14 +106,22 @@ const PAGES: usize = 8;
 /// of an elicitation. None where it is another error.
 ///
 /// # Errors
-/// It names pages in a way that cannot be read, or too many.
+/// It names pages in a way that cannot be read, or too many; or a key stands twice, so that two readers may see
+/// two errors in it.
 pub fn pages_first(error: &[u8]) -> Result<Vec<Span>, String> {
+    let unreadable = || "the pages that it names cannot be read".to_owned();
+    let mut keys = Duplicates::default();
+    let mut cursor = Cursor::new(error);
+    if cursor.value(&mut keys).and_then(|_| cursor.end()).is_err() || keys.found().is_some() {
+        return Err(unreadable());
+    }
     let at = |raw: &[u8], name: &str| scan::member(raw, name);
-    let is_one = at(error, "code").is_some_and(|code| scan::slice(error, &code) == PAGES_FIRST);
-    if !is_one {
+    // A number is what it counts, however it is written: -32042.0, -3.2042e4.
+    let code =
+        at(error, "code").and_then(|code| serde_json::from_slice::<f64>(scan::slice(error, &code)).ok());
+    if code.is_none_or(|code| (code - PAGES_FIRST).abs() >= 0.5) {
         return Ok(Vec::new());
     }
-    let unreadable = || "the pages that it names cannot be read".to_owned();
     let data = at(error, "data").ok_or_else(unreadable)?;
     let listed = at(scan::slice(error, &data), "elicitations").ok_or_else(unreadable)?;
     let start = data.start + listed.start;
@@ -337,6 +345,17 @@ mod tests {
         let found = pages_first(error.as_bytes()).unwrap();
         assert!(found.len() == 2 && found.iter().all(|span| error[span.clone()] == *page), "{found:?}");
         assert_eq!(pages_first(error.replace("42", "43").as_bytes()), Ok(Vec::new()));
+        for same in ["-32042.0", "-32042e0", "-3.2042E4"] {
+            assert_eq!(pages_first(error.replace("-32042", same).as_bytes()).map(|found| found.len()), Ok(2));
+        }
+        // Which of two a client takes is its own affair.
+        for twice in [
+            format!(r#"{{"code":0,"code":-32042,"data":{{"elicitations":[{page}]}}}}"#),
+            format!(r#"{{"code":-32042,"data":{{"elicitations":[]}},"data":{{"elicitations":[{page}]}}}}"#),
+            format!(r#"{{"code":-32042,"data":{{"elicitations":[],"elicitations":[{page}]}}}}"#),
+        ] {
+            assert!(pages_first(twice.as_bytes()).is_err(), "{twice}");
+        }
         for bad in [r#"{"code":-32042}"#, r#"{"code":-32042,"data":{"elicitations":7}}"#] {
             assert!(pages_first(bad.as_bytes()).is_err(), "{bad}");
         }
