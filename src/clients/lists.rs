@@ -22,8 +22,17 @@ const MOST_PROJECTS: usize = 1_000;
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Lists {
     layers: Vec<Layer>,
-    /// Files that could not be read, with the reason.
-    pub faults: Vec<String>,
+    /// Files that could not be read.
+    pub faults: Vec<Fault>,
+}
+
+/// A file that could not be read: what it forbids is not known.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fault {
+    /// The project that it counts in; `None` for everywhere.
+    project: Option<PathBuf>,
+    /// The file and the reason.
+    pub why: String,
 }
 
 /// What one file says. Later layers count over earlier ones.
@@ -92,7 +101,7 @@ impl Lists {
     fn of_projects(&mut self, file: &Path, folder: &Path, home: Option<&Path>, text_of: TextOf<'_>) {
         let user = known::by_path(file).is_some_and(|known| known.client == "claude-code");
         let state = if user { Some(file.to_owned()) } else { home.map(|home| home.join(".claude.json")) };
-        let root = state.as_deref().and_then(|state| self.root(state, Form::Json, text_of));
+        let root = state.as_deref().and_then(|state| self.root(state, Form::Json, None, text_of));
         let kept = root.as_ref().and_then(|root| root.get("projects")).and_then(Value::as_object);
         let kept = kept.into_iter().flatten().map(|(key, root)| (PathBuf::from(key), Some(root)));
         let mut projects: Vec<(PathBuf, Option<&Value>)> = kept.take(MOST_PROJECTS).collect();
@@ -117,20 +126,32 @@ impl Lists {
         if self.layers.iter().any(|layer| layer.file == file && layer.kind == kind) {
             return;
         }
-        if let Some(root) = self.root(file, Form::Jsonc, text_of) {
+        if let Some(root) = self.root(file, Form::Jsonc, project, text_of) {
             let (file, project) = (file.to_owned(), project.map(Path::to_owned));
             self.layers.push(Layer { file, kind, project, root });
         }
     }
 
-    fn root(&mut self, file: &Path, form: Form, text_of: TextOf<'_>) -> Option<Value> {
+    fn root(
+        &mut self,
+        file: &Path,
+        form: Form,
+        project: Option<&Path>,
+        text_of: TextOf<'_>,
+    ) -> Option<Value> {
         let read = text_of(file).and_then(|text| text.map(|text| edit::read(&text, form)).transpose());
         read.unwrap_or_else(|why| {
             let file = file.display();
-            self.faults
-                .push(format!("`{file}` cannot be read, so what it forbids is not carried over: {why}"));
+            let why = format!("`{file}` cannot be read, so what it forbids cannot be carried over: {why}");
+            self.faults.push(Fault { project: project.map(Path::to_owned), why });
             None
         })
+    }
+
+    /// Why it is not known what is forbidden of the servers of `project`; `None` where all could be read.
+    pub(super) fn fault(&self, project: Option<&Path>) -> Option<&str> {
+        let concerns = |fault: &&Fault| fault.project.is_none() || fault.project.as_deref() == project;
+        self.faults.iter().find(concerns).map(|fault| fault.why.as_str())
     }
 
     /// Carries over what is said of a server that moves. `project` is the one that it belongs to.
@@ -517,6 +538,18 @@ mod tests {
     fn what_cannot_be_read_is_named() {
         let text_of = |path: &Path| Ok((path == Path::new(USER)).then(|| "{".to_owned()));
         let lists = Lists::read(Path::new(STATE), Some(Path::new("/home/u")), &text_of);
-        assert!(lists.faults.iter().any(|fault| fault.contains(USER)), "{lists:?}");
+        assert!(lists.fault(None).is_some_and(|why| why.contains(USER)), "{lists:?}");
+        let state = r#"{"projects": {"/p": {}, "/q": {}}}"#;
+        let of_p = "/p/.claude/settings.json";
+        let around = [(STATE, state), (of_p, "{")];
+        let text_of = |path: &Path| {
+            let found = around.iter().find(|(name, _)| Path::new(name) == path);
+            Ok(found.map(|(_, text)| (*text).to_owned()))
+        };
+        let lists = Lists::read(Path::new(STATE), Some(Path::new("/home/u")), &text_of);
+        assert!(lists.fault(Some(Path::new("/p"))).is_some_and(|why| why.contains(of_p)), "{lists:?}");
+        for other in [None, Some(Path::new("/q"))] {
+            assert_eq!(lists.fault(other), None, "what a project forbids counts there only");
+        }
     }
 }

@@ -228,8 +228,11 @@ fn sort_out(
     let mut installed_config = None;
     let (mut originals, mut upstreams, mut policies) = (Vec::new(), Vec::new(), Vec::new());
     for (name, value) in &servers.entries {
-        let chosen = request.only.is_empty() || request.only.contains(name);
+        let named = request.only.contains(name);
+        let chosen = request.only.is_empty() || named;
         let unapproved = request.approvals.missing(name);
+        // FAIL CLOSED: a denial of the client that is not known would match our tools no more, and hold nowhere.
+        let unread = request.lists.fault(project).filter(|_| !named);
         match fate(name, value, known, folder, project) {
             Fate::Ours(config) => {
                 entry = Some(name.clone());
@@ -244,8 +247,12 @@ fn sort_out(
                     format!("`{by}` has a server of this name, which is the one that counts"),
                 ));
             }
-            _ if unapproved.is_some() && !request.only.contains(name) => {
+            _ if unapproved.is_some() && !named => {
                 let why = unapproved.unwrap_or_default();
+                plan.stays.push((name.clone(), format!("{why}; `--server {name}` takes it all the same")));
+            }
+            Fate::Moves(_) if unread.is_some() => {
+                let why = unread.unwrap_or_default();
                 plan.stays.push((name.clone(), format!("{why}; `--server {name}` takes it all the same")));
             }
             Fate::Moves(mut moved) => {
@@ -273,7 +280,6 @@ fn sort_out(
             .unwrap_or_default(),
     };
     let installed = entry.is_some();
-    let name = our_name(known, servers, &originals, project);
     if let Some(config) = installed_config.as_ref().filter(|config| !is_of(config, request, &target)) {
         // That entry was written by hand, or by whoever wrote the project: its config may be that of
         // other servers, and is not changed for these.
@@ -291,6 +297,11 @@ fn sort_out(
     if originals.is_empty() && !installed {
         return;
     }
+    let Some(entry) = entry.or_else(|| our_name(known, servers, &originals, project)) else {
+        let none = |(name, _): &(String, Value)| (name.clone(), "no free name for our entry".to_owned());
+        plan.stays.extend(originals.iter().map(none));
+        return;
+    };
     if reading == Reading::Unread {
         originals.clear();
         if let Some(map) = plan.maps.iter_mut().find(|map| map.map == target) {
@@ -299,12 +310,11 @@ fn sort_out(
             return;
         }
     }
-    let entry = entry.unwrap_or(name);
     let config = installed_config.unwrap_or_else(|| config_path(request.state, known, request.file, &target));
     plan.maps.push(MapPlan { map: target, entry, config, originals, upstreams, policies, installed });
 }
 
-/// The name of our entry. Clients take the entry of a project for the one of the same name of all
+/// The name of our entry; `None` if all are taken. Clients take the entry of a project for the one of the same name of all
 /// projects, so each scope has its own; and none is the name of a server that stays in the map. All are
 /// seven letters: exported names leave no room for more (`mcp::names`).
 fn our_name(
@@ -312,20 +322,20 @@ fn our_name(
     servers: &edit::Servers,
     moving: &[(String, Value)],
     project: Option<&Path>,
-) -> String {
+) -> Option<String> {
     let first = match project_of_map(&servers.map) {
         Some(_) => 3,
         None if project.is_some() || known.scope == Scope::Project => 2,
         None => 1,
     };
-    let names = std::iter::once(first)
-        .chain(4..)
+    let mut names = std::iter::once(first)
+        .chain(4..=9)
         .map(|number| if number == 1 { "bouncer".to_owned() } else { format!("bounce{number}") });
     let stays = |name: &String| {
         let is_it = |(other, _): &(String, Value)| other == name;
         servers.entries.iter().any(is_it) && !moving.iter().any(is_it)
     };
-    names.take(9).find(|name| !stays(name)).unwrap_or_else(|| "bouncer".to_owned())
+    names.find(|name| !stays(name))
 }
 
 /// Where the config of a map is: named by the client and a digest of the file and the map in it.
@@ -420,7 +430,7 @@ fn warnings(root: &Value, request: &Request<'_>, plan: &mut Plan) {
         }
     }
     if !moved.is_empty() {
-        plan.notes.extend(request.lists.faults.iter().cloned());
+        plan.notes.extend(request.lists.faults.iter().map(|fault| fault.why.clone()));
         let entries: Vec<String> = plan.maps.iter().map(|map| map.entry.clone()).collect();
         plan.notes.extend(entries.iter().filter_map(|entry| request.lists.keeps_out(entry)));
     }
@@ -431,6 +441,10 @@ mod tests {
     use super::*;
 
     fn planned(file: &str, text: &str, only: &[&str]) -> Result<Plan, String> {
+        planned_with(file, text, only, &Lists::default())
+    }
+
+    fn planned_with(file: &str, text: &str, only: &[&str], lists: &Lists) -> Result<Plan, String> {
         let only: Vec<String> = only.iter().map(|name| (*name).to_owned()).collect();
         plan(&Request {
             file: Path::new(file),
@@ -443,7 +457,7 @@ mod tests {
             home: Some(Path::new("/home/u")),
             overridden: &[],
             approvals: &Approvals::default(),
-            lists: &Lists::default(),
+            lists,
         })
     }
 
@@ -497,6 +511,55 @@ mod tests {
         assert_eq!(named("/home/u/.cursor/mcp.json", far), ["bounce5"]);
         let moves = r#"{"mcpServers": {"bouncer": {"command": "x"}}}"#;
         assert_eq!(named("/home/u/.cursor/mcp.json", moves), ["bouncer"]);
+    }
+
+    #[test]
+    fn servers_stay_where_no_name_is_free_for_our_entry() {
+        let kept = |numbers: &[u32]| {
+            let mut servers = json!({"a": {"command": "x"}});
+            let map = servers.as_object_mut().expect("an object");
+            map.extend(numbers.iter().map(|n| (format!("bounce{n}"), json!({"url": "https://e.example"}))));
+            let text = json!({"mcpServers": servers}).to_string();
+            (planned("/p/.mcp.json", &text, &[]).expect("a plan"), text)
+        };
+        let (plan, _) = kept(&[2, 4, 5, 6, 7, 8]);
+        assert_eq!(plan.maps[0].entry, "bounce9");
+        // Not `bouncer`, which is the user's own, and not `bounce10`, which is longer than the names count on.
+        let (plan, text) = kept(&[2, 4, 5, 6, 7, 8, 9]);
+        assert!(plan.moves().is_empty() && plan.maps.is_empty() && !plan.changes(&text), "{plan:?}");
+        assert!(
+            plan.stays.contains(&("a".to_owned(), "no free name for our entry".to_owned())),
+            "{:?}",
+            plan.stays
+        );
+    }
+
+    #[test]
+    fn servers_stay_while_it_is_not_known_what_the_client_forbids_of_them() {
+        const STATE: &str = "/home/u/.claude.json";
+        let text = r#"{"mcpServers": {"a": {"command": "x"}}, "projects": {"/p": {"mcpServers": {"b": {"command": "x"}}}, "/q": {"mcpServers": {"c": {"command": "x"}}}}}"#;
+        let with = |broken: &str, only: &[&str]| {
+            let text_of = |path: &Path| {
+                let near = [(STATE, text), (broken, "{")];
+                let found = near.iter().find(|(name, _)| Path::new(name) == path);
+                Ok(found.map(|(_, text)| (*text).to_owned()))
+            };
+            let lists = Lists::read(Path::new(STATE), Some(Path::new("/home/u")), &text_of);
+            planned_with(STATE, text, only, &lists).expect("a plan")
+        };
+        for (broken, moves) in [
+            ("/nothing", &["a", "b", "c"][..]),
+            ("/home/u/.claude/settings.json", &[]),
+            ("/p/.claude/settings.local.json", &["a", "c"]),
+        ] {
+            let plan = with(broken, &[]);
+            assert_eq!(plan.moves(), moves, "{broken}");
+            assert!(plan.stays.iter().all(|(_, why)| why.contains(broken)), "{:?}", plan.stays);
+            assert_eq!(plan.moves().len() + plan.stays.len(), 3, "{broken}");
+        }
+        let plan = with("/home/u/.claude/settings.json", &["b"]);
+        assert_eq!(plan.moves(), ["b"]);
+        assert!(plan.notes.iter().any(|note| note.contains("cannot be carried over")), "{:?}", plan.notes);
     }
 
     #[test]
