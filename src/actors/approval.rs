@@ -402,6 +402,10 @@ impl ApprovalActor {
                 Decision::Refused | Decision::Unanswered => {
                     self.rows.refused(hold, clock::instant());
                 }
+                // What a server takes back was shown all the same, and it could do so for ever.
+                Decision::Gone if hold.wish == Wish::Server => {
+                    self.rows.refused(hold, clock::instant());
+                }
                 Decision::Gone => {}
             }
         }

@@ -284,6 +284,25 @@ async fn what_a_server_is_refused_does_not_end_the_agents_questions() {
 }
 
 #[actix::test]
+async fn what_a_server_takes_back_counts_as_refused() {
+    let actor = ApprovalActor::default().start();
+    let gone = || std::iter::repeat_n(Answer::Gone, 5);
+    let (asker, asked) = human(gone().chain(gone()).chain([decision("allow_once")]).collect());
+    for n in 0..5 {
+        let agents = hold(&asker, "a", &format!("agent {n}"));
+        assert_eq!(actor.send(agents).await.unwrap(), HoldAnswer::Gone, "{n}");
+    }
+    let theirs = |digest: &str| Hold { wish: Wish::Server, keys: vec![], ..hold(&asker, "a", digest) };
+    for n in 0..5 {
+        assert_eq!(actor.send(theirs(&format!("{n}"))).await.unwrap(), HoldAnswer::Gone, "{n}");
+    }
+    assert!(matches!(actor.send(theirs("5")).await.unwrap(), HoldAnswer::Tired(_)));
+    let agents = actor.send(hold(&asker, "a", "6")).await.unwrap();
+    assert!(matches!(agents, HoldAnswer::Allowed(_)), "cancelled calls are no row: {agents:?}");
+    assert_eq!(asked.borrow().len(), 11);
+}
+
+#[actix::test]
 async fn a_hold_that_nobody_waits_for_is_not_asked_about() {
     let (asker, asked) = human(vec![]);
     let actor = ApprovalActor::default().start();
