@@ -62,6 +62,8 @@ pub struct NoteSent {
     pub vouched: Vouched,
     /// The typed sums that vouched for what it pays: they are spent.
     pub spends: Vec<SpentSum>,
+    /// Where it goes, and the ids that it is about.
+    pub making: Arc<Making>,
 }
 
 /// What an upstream put before the model. Answered when it is queued, not when it is indexed, and only
@@ -287,6 +289,7 @@ fn step(history: &mut History, work: Work, left: &Backlog) {
                 vouched: sent.vouched,
             });
             history.spent(&sent.spends);
+            history.goes(&sent.upstream, &sent.making);
         }
         Work::Shown(shown) => {
             history.shown(&Shown {
@@ -437,6 +440,30 @@ mod tests {
                 assert!(found, "{round} {extra}");
             }
         }
+    }
+
+    #[actix::test]
+    async fn whom_a_call_goes_to_is_known_when_it_is_sent() {
+        let taint = TaintActor::start_thread(Limits::default()).unwrap().start();
+        let to = asked("eve@outside.test", 0).query.destinations;
+        let making = Making { to, on: vec!["dr-44x".to_owned()], ..Making::default() };
+        let sent = NoteSent {
+            upstream: "mail".into(),
+            tool: "update_draft".into(),
+            call: 1,
+            arguments: Arc::new(serde_json::json!({"draft_id": "dr-44x", "to": "eve@outside.test"})),
+            vouched: Vouched::Yes,
+            spends: Vec::new(),
+            making: Arc::new(making),
+        };
+        taint.try_send(sent).unwrap();
+        let arguments = serde_json::json!({"draft_id": "dr-44x"});
+        let mut send = asked("", 0);
+        send.query.destinations = extract(&arguments, &|_| Standing::Authority(None)).destinations;
+        send.arguments = Arc::new(arguments);
+        let traced = taint.send(send).await.unwrap().unwrap();
+        let texts: Vec<&str> = traced.destinations.iter().map(|it| it.destination.text.as_str()).collect();
+        assert_eq!(texts, ["dr-44x", "eve@outside.test"]);
     }
 
     #[actix::test]

@@ -322,6 +322,21 @@ mod tests {
             (json!([{"login": "eve"}, {"username": "bo"}]), 2, false),
             (json!({"kind": "guest"}), 0, true),
             (json!({}), 0, false),
+            (json!([{"displayName": "Eve", "emailAddress": "eve@out.test"}]), 1, false),
+            (json!({"accountId": "5b10-ac", "Email_Address": "eve@out.test"}), 1, false),
+            (json!({"email": "bo@x.test", "Email": "eve@out.test"}), 2, false),
+            (json!({"id": 5}), 1, false),
+            (json!({"nodes": [{"login": "eve"}, {"id": 5}], "totalCount": 2}), 2, false),
+            (json!({"edges": [{"node": {"login": "eve"}}], "pageInfo": {"hasNextPage": false}}), 1, false),
+            (json!({"owner": {"email": "bo@x.test"}, "values": ["eve@out.test"]}), 2, false),
+            (json!({"nodes": [], "totalCount": 0, "pageInfo": {"endCursor": null}}), 0, false),
+            (json!({"nodes": [], "totalCount": 3}), 0, true),
+            (json!({"id": 7, "members": [{"login": "eve"}]}), 2, false),
+            (json!({"id": 7, "members": [{"kind": "guest"}]}), 1, true),
+            (json!({"login": "bo", "id": 7, "roles": [{"id": 9}]}), 1, false),
+            (json!({"nodes": [{"login": "eve"}, {"kind": "guest"}]}), 1, true),
+            (json!({"nodes": [{"login": "eve"}], "pageInfo": {"hasNextPage": true}}), 1, true),
+            (json!({"a": {"b": {"c": {"d": {"e": {"login": "eve"}}}}}}), 0, true),
         ] {
             let handles = handles(1 << 20, &[json!({"id": "t1", "sender": person})]);
             let people = handles.get("mail", "t1").unwrap().people.len();

@@ -51,14 +51,14 @@ pub struct Shown<'a> {
     pub granted: Vouched,
 }
 
-/// What a call makes, and where it goes: what stands behind the ids that its result names.
+/// What a call makes, and where it goes: what stands behind the ids that it and its result name.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Making {
     /// What it brings into being, whose id is then the user's own at that upstream: `event`, `draft`.
     pub thing: Option<String>,
     /// Where it goes, the people behind its targets among them.
     pub to: Vec<Destination>,
-    /// The ids that it is about: who it goes to stands behind them from then on, whatever its result names.
+    /// The ids that it is about: who it goes to stands behind them once it is forwarded.
     pub on: Vec<String>,
     /// Whether it is about more than that.
     pub cut: bool,
@@ -135,6 +135,20 @@ impl History {
         self.spent.note(sums);
     }
 
+    /// Notes that a call is forwarded: whoever it goes to stands from now on behind the ids that it is about,
+    /// whatever its answer says and whether it has one.
+    pub fn goes(&mut self, upstream: &str, making: &Making) {
+        if making.to.is_empty() {
+            return;
+        }
+        for id in &making.on {
+            self.made.went(upstream, id, &making.to);
+        }
+        if making.cut {
+            self.made.lost(upstream);
+        }
+    }
+
     /// Notes what an upstream shows, before anyone sees it.
     pub fn shown(&mut self, shown: &Shown<'_>) {
         let pointed = shown.arguments.zip(shown.tool).is_some_and(|(arguments, tool)| {
@@ -161,21 +175,21 @@ impl History {
         });
     }
 
-    /// Notes the ids of what a call made.
+    /// Notes the ids that the result of a call names.
     fn note_made(&mut self, shown: &Shown<'_>, structures: &[Value], within: &Within) {
-        let Making { thing, to, on, cut } = shown.making;
+        let Making { thing, to, .. } = shown.making;
         if thing.is_none() && to.is_empty() {
             return;
         }
-        for id in on {
-            self.made.went(shown.upstream, id, to);
-        }
         let sent = shown.arguments.map(sent_words).unwrap_or_default();
-        let (named, is_whole) = ids_named(structures, thing.as_deref().and_then(Thing::of).as_ref());
-        if (!is_whole || *cut) && !to.is_empty() {
-            self.made.lost(shown.upstream);
+        let ids = ids_named(structures, thing.as_deref().and_then(Thing::of).as_ref());
+        if !to.is_empty() {
+            ids.beyond.iter().for_each(|id| self.made.doubt(shown.upstream, id));
+            if !ids.is_whole {
+                self.made.lost(shown.upstream);
+            }
         }
-        for named in named {
+        for named in ids.named {
             self.made.went(shown.upstream, &named.id, to);
             // What stood somewhere before was not made by this call, and what the call itself sent
             // is an echo: who chose it is not known.

@@ -15,7 +15,7 @@ use super::container::Within;
 use super::faded::Faded;
 use super::members::is_id_key;
 
-/// Ids taken from one result, and nodes of it that are looked at.
+/// Ids of one result that are told apart; and nodes of it that are looked at, or ids that are taken in.
 const IDS: usize = 64;
 const NODES: usize = 10_000;
 /// Levels of objects at the top of a result whose ids may be what the call made.
@@ -35,6 +35,17 @@ pub(super) struct Named {
     pub(super) thing: Option<Thing>,
     /// Whether it stands at the top of its structure or in an object one level below, and in no list.
     pub(super) is_top: bool,
+}
+
+/// The ids in the result of a call.
+#[derive(Debug, Default)]
+pub(super) struct NamedIds {
+    /// The first of them.
+    pub(super) named: Vec<Named>,
+    /// Others, that are too many or too long to be kept.
+    pub(super) beyond: Vec<String>,
+    /// Whether these are all.
+    pub(super) is_whole: bool,
 }
 
 /// What is known of one id.
@@ -143,6 +154,14 @@ impl Made {
         self.get(upstream, id).map_or_else(|| self.faded.holds(upstream, id.trim()), |entry| entry.cut)
     }
 
+    /// A call went somewhere, and named an id of which no more is kept than that.
+    pub(super) fn doubt(&mut self, upstream: &str, id: &str) {
+        self.faded.id(upstream, id);
+        if let Some(entry) = self.known.get_mut(&(upstream.to_owned(), id.to_owned())) {
+            entry.cut = true;
+        }
+    }
+
     /// A call went somewhere, and not all ids that it was about are known: it may have been any.
     pub(super) fn lost(&mut self, upstream: &str) {
         self.faded.upstream(upstream);
@@ -182,14 +201,14 @@ pub(super) fn is_number(id: &str) -> bool {
     !digits.is_empty() && digits.chars().all(|c| c.is_ascii_digit())
 }
 
-/// The ids that results name: whole scalars under id-like keys, and whether these are all. What names another
-/// kind of thing than `thing` is left out: the author of the issue was not made by it.
-pub(super) fn ids_named(structures: &[Value], thing: Option<&Thing>) -> (Vec<Named>, bool) {
-    let mut ids: Vec<Named> = Vec::new();
+/// The ids that results name: whole scalars under id-like keys. What names another kind of thing than `thing`
+/// is left out: the author of the issue was not made by it.
+pub(super) fn ids_named(structures: &[Value], thing: Option<&Thing>) -> NamedIds {
+    let mut ids = NamedIds::default();
     // Nearest the top first, in the order of the result.
     let mut open: VecDeque<(&Value, usize)> = structures.iter().map(|structure| (structure, 0)).collect();
     for _ in 0..NODES {
-        let Some((value, depth)) = open.pop_front() else { return (ids, true) };
+        let Some((value, depth)) = open.pop_front() else { break };
         let Value::Object(members) = value else {
             // What stands in a list is deep, wherever the list is.
             let items = value.as_array().into_iter().flatten();
@@ -210,13 +229,18 @@ pub(super) fn ids_named(structures: &[Value], thing: Option<&Thing>) -> (Vec<Nam
                 }
                 _ => continue,
             };
-            if ids.len() >= IDS || id.len() > LONGEST {
-                return (ids, false);
+            if ids.named.len() < IDS && id.len() <= LONGEST {
+                let thing = named.or_else(|| thing.cloned());
+                ids.named.push(Named { id, thing, is_top: depth < DEEP });
+            } else if ids.beyond.len() < NODES {
+                ids.beyond.push(id);
+            } else {
+                return ids;
             }
-            ids.push(Named { id, thing: named.or_else(|| thing.cloned()), is_top: depth < DEEP });
         }
     }
-    (ids, open.is_empty())
+    ids.is_whole = open.is_empty();
+    ids
 }
 
 #[cfg(test)]
@@ -241,27 +265,43 @@ mod tests {
     fn only_what_the_call_makes_is_named() {
         let result = json!({"number": 7, "id": 90, "title": "x", "user": {"id": 5}, "repository_id": 3,
             "data": {"issue_id": 8}, "parent_id": 2});
-        let (ids, whole) = ids_named(&[result], thing("issue").as_ref());
-        let ids: Vec<&str> = ids.iter().map(|named| named.id.as_str()).collect();
-        assert_eq!((ids, whole), (vec!["7", "90", "8"], true));
+        let ids = ids_named(&[result], thing("issue").as_ref());
+        let named: Vec<&str> = ids.named.iter().map(|named| named.id.as_str()).collect();
+        assert_eq!((named, ids.is_whole), (vec!["7", "90", "8"], true));
     }
 
     #[test]
     fn what_is_named_deep_or_in_a_list_is_known_but_not_own() {
-        let check = |result: Value, own: &[&str], other: &[&str], whole: bool| {
-            let (ids, all) = ids_named(&[result], thing("draft").as_ref());
+        let check = |result: Value, own: &[&str], other: &[&str]| {
+            let ids = ids_named(&[result], thing("draft").as_ref());
             let of = |top: bool| -> Vec<&str> {
-                ids.iter().filter(|named| named.is_top == top).map(|named| named.id.as_str()).collect()
+                ids.named.iter().filter(|named| named.is_top == top).map(|named| named.id.as_str()).collect()
             };
-            assert_eq!((of(true), of(false), all), (own.to_vec(), other.to_vec(), whole));
+            assert_eq!((of(true), of(false)), (own.to_vec(), other.to_vec()));
+            assert!(ids.is_whole && ids.beyond.is_empty());
         };
-        check(json!({"data": {"id": "a", "result": {"id": "b"}}}), &["a"], &["b"], true);
-        check(json!([{"id": "a"}]), &[], &["a"], true);
-        check(json!({"drafts": [{"id": "a"}, {"id": "b"}]}), &[], &["a", "b"], true);
-        check(json!({"id": "x".repeat(LONGEST + 1)}), &[], &[], false);
+        check(json!({"data": {"id": "a", "result": {"id": "b"}}}), &["a"], &["b"]);
+        check(json!([{"id": "a"}]), &[], &["a"]);
+        check(json!({"drafts": [{"id": "a"}, {"id": "b"}]}), &[], &["a", "b"]);
+    }
+
+    #[test]
+    fn of_an_id_that_is_too_long_or_one_too_many_no_more_is_kept_than_that_it_was_named() {
+        let long = "x".repeat(LONGEST + 1);
+        let ids = ids_named(&[json!({"a_id": long, "b_id": "b"})], None);
+        assert_eq!((ids.named.len(), ids.beyond, ids.is_whole), (1, vec![long], true));
         let many: Vec<Value> = (0..=IDS).map(|n| json!({"id": n})).collect();
-        assert!(!ids_named(&[json!(many)], None).1);
-        assert!(!ids_named(&[json!(vec![json!([[]]); NODES])], None).1);
+        let ids = ids_named(&[json!(many)], None);
+        assert_eq!((ids.named.len(), ids.beyond, ids.is_whole), (IDS, vec![IDS.to_string()], true));
+        assert!(!ids_named(&[json!(vec![json!([[]]); NODES])], None).is_whole);
+        let wide = (0..=IDS + NODES).map(|n| (format!("n{n}_id"), json!(n))).collect();
+        assert!(!ids_named(&[Value::Object(wide)], None).is_whole);
+        let mut made = Made::new(1 << 16);
+        made.own("hub", named("d-1", "draft"), &Within::default());
+        made.doubt("hub", "d-1");
+        made.doubt("hub", "d-2");
+        assert!(["d-1", "d-2"].iter().all(|id| made.is_in_doubt("hub", id)));
+        assert!(!made.is_in_doubt("hub", "d-3") && !made.is_in_doubt("mail", "d-1"));
     }
 
     #[test]

@@ -287,3 +287,53 @@ fn of_many_things_that_went_somewhere_none_is_forgotten() {
     let tried = s.call("mail", "send_draft", &json!({"draft_id": "dr-44x"}));
     assert_eq!(tried.verdict.outcome, Outcome::Ask, "{:?}", tried.facts.destinations);
 }
+
+#[test]
+fn a_draft_that_was_readdressed_is_so_before_the_answer() {
+    let mut s = Session::new();
+    s.trial.prompt("Draft a mail to bo@kiln.example and send it.");
+    let draft = json!({"to": "bo@kiln.example", "body": "Hi"});
+    let made = s.call("mail", "create_draft", &draft);
+    let result = json!({"content": [{"type": "text", "text": "{\"id\": \"dr-44x\"}"}]});
+    s.trial.shown("mail", "create_draft", made.call, Some(&draft), &result);
+    let send = json!({"draft_id": "dr-44x"});
+    assert_eq!(s.call("mail", "send_draft", &send).verdict.outcome, Outcome::Allow);
+    let readdress = json!({"draft_id": "dr-44x", "to": "eve@outside.example"});
+    let tried = s.call("mail", "update_draft", &readdress);
+    assert_eq!(s.call("mail", "send_draft", &send).verdict.outcome, Outcome::Allow, "nothing was forwarded");
+    // It is given up, or answered with a task: nothing of it is shown.
+    s.trial.forwarded("mail", "update_draft", tried.call, &readdress);
+    assert_eq!(s.call("mail", "send_draft", &send).verdict.outcome, Outcome::Ask);
+}
+
+#[test]
+fn an_answer_that_names_much_puts_nothing_else_in_doubt() {
+    for answer in [
+        json!((0..100).map(|n| json!({"id": format!("m-{n}y")})).collect::<Vec<_>>()),
+        json!({"id": "k".repeat(400)}),
+    ] {
+        let mut s = Session::new();
+        s.trial.prompt("Mail bo@kiln.example, then draft a mail to bo@kiln.example and send it.");
+        let mail = json!({"to": "bo@kiln.example", "body": "Hi"});
+        let mailed = s.call("mail", "send_email", &mail);
+        assert_eq!(mailed.verdict.outcome, Outcome::Allow, "{:?}", mailed.verdict.reason());
+        let result = json!({"content": [{"type": "text", "text": answer.to_string()}]});
+        s.trial.shown("mail", "send_email", mailed.call, Some(&mail), &result);
+        let made = s.call("mail", "create_draft", &mail);
+        let result = json!({"content": [{"type": "text", "text": "{\"id\": \"dr-44x\"}"}]});
+        s.trial.shown("mail", "create_draft", made.call, Some(&mail), &result);
+        let tried = s.call("mail", "send_draft", &json!({"draft_id": "dr-44x"}));
+        assert_eq!(tried.verdict.outcome, Outcome::Allow, "{:?}", tried.verdict.reason());
+    }
+}
+
+#[test]
+fn the_number_of_a_person_is_no_other_number_that_was_typed() {
+    let mut s = Session::new();
+    let thread = json!([{"thread_id": "invoice", "subject": "Invoice", "from": {"id": 5}}]);
+    s.shows("mail", "read_mail", &json!({"id": "x"}), &thread.to_string());
+    s.trial.prompt("Reply to thread 5 and to the thread invoice.");
+    let tried = s.call("mail", "reply_to_thread", &json!({"thread_id": "invoice", "body": "Hi"}));
+    assert_eq!(tried.verdict.outcome, Outcome::Ask, "{:?}", tried.facts.destinations);
+    assert!(tried.verdict.reason().contains("user 5"), "{}", tried.verdict.reason());
+}

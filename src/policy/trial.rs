@@ -178,8 +178,12 @@ impl Trial {
             self.history.spent(&facts.sums);
         }
         if verdict.outcome != Outcome::Deny {
+            let making = Making::of(&policy, &facts);
+            if verdict.outcome == Outcome::Allow {
+                self.history.goes(upstream, &making);
+            }
             self.sums.insert(call, facts.sums.clone());
-            self.makings.insert(call, Making::of(&policy, &facts));
+            self.makings.insert(call, making);
         }
         Tried { verdict, facts, call }
     }
@@ -188,6 +192,9 @@ impl Trial {
     pub fn forwarded(&mut self, upstream: &str, tool: &str, call: u64, arguments: &Value) {
         self.history.sent(&Sent { upstream, tool, call, arguments, vouched: Vouched::Yes });
         self.history.spent(&self.sums.remove(&call).unwrap_or_default());
+        if let Some(making) = self.makings.get(&call) {
+            self.history.goes(upstream, making);
+        }
     }
 
     fn reserve(&mut self, key: (String, String), policy: &ToolPolicy) -> BudgetState {

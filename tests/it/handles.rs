@@ -9,10 +9,12 @@ fn mail() -> Value {
     let letter =
         json!([{"thread_id": "th-9a4", "from": "eve@outside.example", "subject": "Hello", "body": "Hi"}]);
     json!({
+        "capabilities": {"tools": {}, "tasks": {"requests": {"tools": {"call": {}}}}},
         "tools": [
             tool("list_unread", &[]),
             tool("reply_to_thread", &["thread_id!", "body!"]),
             tool("create_draft", &["to!", "body!"]),
+            tool("update_draft", &["draft_id!", "to!"]),
             tool("send_draft", &["draft_id!"]),
             tool("delete_draft", &["draft_id!"]),
         ],
@@ -20,6 +22,7 @@ fn mail() -> Value {
             "list_unread": [{"text": letter.to_string()}],
             "reply_to_thread": [{"text": "sent"}],
             "create_draft": [{"text": "{\"id\": \"dr-44x\"}"}],
+            "update_draft": [{"reply": {"task": {"taskId": "x1", "status": "working", "ttl": 60_000}}}],
             "send_draft": [{"text": "sent"}],
             "delete_draft": [{"text": "deleted"}],
         },
@@ -67,6 +70,20 @@ fn a_draft_is_judged_by_whom_it_was_written_to() {
     assert!(last.contains("and so to: bo@elsewhere.example"), "{last}");
     // It is the user's own all the same: deleting it reaches nobody.
     assert_eq!(ask(&mut work, "mail__delete_draft", json!({"draft_id": "dr-44x"})), 2);
+}
+
+#[test]
+fn a_draft_that_a_task_may_have_readdressed_is_judged_by_whom_it_then_goes_to() {
+    let Some(mut work) = start("Draft a mail to bo@kiln.example and send it.") else { return };
+    work.call("mail__create_draft", json!({"to": "bo@kiln.example", "body": "Hi"}));
+    work.was_asked_at_most(0);
+    work.once = true;
+    work.call("mail__update_draft", json!({"draft_id": "dr-44x", "to": "cy@elsewhere.example"}));
+    assert_eq!(work.asked.len(), 1, "{:#?}", work.asked);
+    work.once = true;
+    work.call("mail__send_draft", json!({"draft_id": "dr-44x"}));
+    let last = work.asked.last().cloned().unwrap_or_default();
+    assert!(last.contains("and so to: cy@elsewhere.example"), "{:#?}", work.asked);
 }
 
 #[test]

@@ -229,7 +229,8 @@ async fn conclude(core: &Rc<Core>, call: &Call, known: Option<&Arc<Known>>, sett
         return unavailable("audit");
     }
     let (Some(known), Some(facts)) = (known, settled.facts) else { return unavailable("gate") };
-    if !note_sent(core, call, &facts, settled.grant.is_some()) {
+    let making = Arc::new(Making::of(&known.policy, &facts));
+    if !note_sent(core, call, (&facts, &making), settled.grant.is_some()) {
         return unavailable("taint");
     }
     drop(settled.turn);
@@ -241,7 +242,7 @@ async fn conclude(core: &Rc<Core>, call: &Call, known: Option<&Arc<Known>>, sett
     let ticket = core.forwarded(of_task.unwrap_or_else(|| Forwarded {
         arguments: Arc::clone(&call.arguments),
         own_data: Arc::clone(&known.own_data),
-        making: Arc::new(Making::of(&known.policy, &facts)),
+        making,
         source: requests::source(call.msg.method),
         granted: if settled.grant.is_some() { Vouched::Yes } else { Vouched::No },
         task: None,
@@ -253,7 +254,7 @@ async fn conclude(core: &Rc<Core>, call: &Call, known: Option<&Arc<Known>>, sett
 ///
 /// ORDER: it need not be waited for, because the result of the call and every later question stand behind
 /// it in the same mailbox.
-fn note_sent(core: &Core, call: &Call, facts: &Facts, granted: bool) -> bool {
+fn note_sent(core: &Core, call: &Call, (facts, making): (&Facts, &Arc<Making>), granted: bool) -> bool {
     let sent = NoteSent {
         upstream: Arc::clone(&call.msg.tool.upstream),
         tool: Arc::clone(&call.msg.tool.name),
@@ -261,6 +262,7 @@ fn note_sent(core: &Core, call: &Call, facts: &Facts, granted: bool) -> bool {
         arguments: Arc::clone(&call.arguments),
         vouched: vouched(facts, &call.arguments, granted),
         spends: facts.sums.clone(),
+        making: Arc::clone(making),
     };
     core.shared.sent.try_send(sent).is_ok()
 }

@@ -350,6 +350,7 @@ async fn sent(core: &Rc<Core>, msg: &JudgeAnswer, arguments: &Arc<Value>) -> boo
         arguments: Arc::clone(arguments),
         vouched: Vouched::No,
         spends: Vec::new(),
+        making: Arc::default(),
     };
     core.shared.sent.send(sent).await.is_ok()
 }
