@@ -54,7 +54,9 @@ fn tests() -> BTreeSet<String> {
                 open.push(path);
             } else if path.extension().is_some_and(|extension| extension == "rs") {
                 let text = std::fs::read_to_string(&path).expect("a source");
-                let names = text.lines().filter_map(|line| line.trim_start().strip_prefix("fn "));
+                let lines = text.lines().map(str::trim_start);
+                let names =
+                    lines.filter_map(|line| line.strip_prefix("async ").unwrap_or(line).strip_prefix("fn "));
                 found.extend(names.map(|rest| rest.split(['(', '<']).next().unwrap_or(rest).to_owned()));
             }
         }
