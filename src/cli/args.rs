@@ -119,7 +119,7 @@ pub(super) enum Command {
     Init(InitArgs),
     /// Take Bouncer out of a client's config again, byte for byte where nobody changed it since.
     ///
-    /// Asks on a terminal; without one it does nothing, unless `--yes` says so.
+    /// Asks on a terminal; without one it does nothing.
     #[command(after_help = "Examples:
   bouncer restore --config ~/.cursor/mcp.json")]
     Restore(RestoreArgs),
@@ -135,7 +135,7 @@ pub(super) enum Command {
     Approve(ApproveArgs),
     /// Show and end what you have allowed for more than a session.
     ///
-    /// `revoke` and `expire` change the file of grants, so they need a terminal, or `--yes`.
+    /// `revoke` and `expire` change the file of grants, so they need a terminal.
     #[command(after_help = "Examples:
   bouncer grants list
   bouncer grants revoke ID")]

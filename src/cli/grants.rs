@@ -1,8 +1,8 @@
 //! `bouncer grants`: what a person has granted for more than a session, and the end of it.
 //!
 //! Grants are made by `bouncer approve` only. Ending one only makes Bouncer ask again, so nothing is
-//! asked here; but the file is a person's, so it is changed at a terminal or with `--yes`. Running
-//! Bouncers see the change with their next call.
+//! asked here; but the file is a person's, so it is changed at a terminal only. Running Bouncers see the
+//! change with their next call.
 
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
@@ -50,25 +50,11 @@ enum GrantsCommand {
         /// The grants' ids.
         #[arg(required = true, value_name = "ID")]
         ids: Vec<String>,
-        /// Do it without a terminal.
-        #[arg(long, short)]
-        yes: bool,
     },
     /// Remove what has ended or was revoked from the file.
     #[command(after_help = "Examples:
   bouncer grants expire")]
-    Expire {
-        /// Do it without a terminal.
-        #[arg(long, short)]
-        yes: bool,
-    },
-}
-
-impl GrantsCommand {
-    /// Whether it changes the file, and nobody said that it may do so without a terminal.
-    fn needs_terminal(&self) -> bool {
-        matches!(self, Self::Revoke { yes: false, .. } | Self::Expire { yes: false })
-    }
+    Expire,
 }
 
 /// Runs the command.
@@ -76,8 +62,8 @@ pub(super) fn grants(args: &GrantsArgs, out: &mut dyn Write, err: &mut dyn Write
     let Some(state) = state_folder(args.state.clone(), &|name| std::env::var(name).ok()) else {
         return show::no_state(err);
     };
-    if args.command.needs_terminal() && !io::stdin().is_terminal() {
-        let help = "run it in a terminal of your own, or say `--yes`";
+    if !matches!(args.command, GrantsCommand::List { .. }) && !io::stdin().is_terminal() {
+        let help = "run it in a terminal of your own";
         return show::failed(err, "grants are changed on a terminal only", help, Exit::Usage);
     }
     let file = GrantsFile::of(&state);
@@ -104,7 +90,7 @@ pub(super) fn grants(args: &GrantsArgs, out: &mut dyn Write, err: &mut dyn Write
             }
             Exit::Done
         }
-        GrantsCommand::Revoke { ids, .. } => {
+        GrantsCommand::Revoke { ids } => {
             let known = |id: &&String| lasting.grants().iter().any(|grant| grant.id == **id);
             if let Some(unknown) = ids.iter().find(|id| !known(id)) {
                 let help = "`bouncer grants list` shows them; nothing was changed";
@@ -124,7 +110,7 @@ pub(super) fn grants(args: &GrantsArgs, out: &mut dyn Write, err: &mut dyn Write
             }
             Exit::Done
         }
-        GrantsCommand::Expire { .. } => match file.expire(now) {
+        GrantsCommand::Expire => match file.expire(now) {
             Ok(gone) => {
                 let _ = writeln!(out, "{gone} ended");
                 Exit::Done

@@ -2,7 +2,7 @@
 //!
 //! A file that nobody has changed since comes back byte for byte. In one that was changed, our entry
 //! goes, the servers come back, and the change stays; which of the two it was is said. It takes the
-//! guard away, so a person at a terminal is asked, or `--yes` says so.
+//! guard away, so a person at a terminal is asked, and nothing else will do.
 
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -21,9 +21,6 @@ pub(super) struct RestoreArgs {
     /// The client's config that `init` changed; without it, those that there are are named.
     #[arg(long, value_name = "FILE")]
     config: Vec<PathBuf>,
-    /// Do it without asking, and without a terminal.
-    #[arg(long, short)]
-    yes: bool,
     /// The state folder [default: `$BOUNCER_HOME` or `~/.bouncer`].
     #[arg(long, value_name = "DIR")]
     state: Option<PathBuf>,
@@ -57,11 +54,9 @@ pub(super) fn restore(args: &RestoreArgs, out: &mut dyn Write, err: &mut dyn Wri
             })
             .unwrap_or_else(|_| file.clone());
         let found = find_record(&state, &file);
-        if let Ok((_, record)) = &found
-            && !args.yes
-        {
+        if let Ok((_, record)) = &found {
             if !io::stdin().is_terminal() {
-                let help = "run it in a terminal of your own; `--yes` does it without asking";
+                let help = "run it in a terminal of your own";
                 return show::failed(err, "there is no terminal to ask on", help, Exit::Usage);
             }
             let _ =

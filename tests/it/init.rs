@@ -71,10 +71,19 @@ impl Home {
         std::fs::read_to_string(&self.file).expect("it is there")
     }
 
+    /// Undoes it, as a person at a terminal, and gives what was shown.
+    fn restores(&self) -> String {
+        let mut person = self.terminal(&["restore"]);
+        person.shows("Bring this file back? [y/N] ");
+        person.types("y");
+        let (code, screen) = person.ends();
+        assert_eq!(code, Some(0), "{screen}");
+        screen
+    }
+
     /// Undoes it, and checks that every byte is as it was.
     pub(crate) fn restored(&self, original: &str) {
-        let output = self.run(&["restore", "--yes"]);
-        assert!(output.status.success(), "{output:?}");
+        self.restores();
         assert_eq!(self.text(), original);
     }
 
@@ -204,12 +213,13 @@ fn a_server_that_is_not_there_is_no_success() {
 }
 
 #[test]
-fn restore_asks_on_a_terminal_and_does_nothing_without_one_or_a_yes() {
+fn restore_asks_on_a_terminal_and_does_nothing_without_one() {
     let original = "{\"mcpServers\": {\"a\": {\"command\": \"x\"}}}\n";
     let home = Home::new(".cursor/mcp.json", original);
     home.init();
     let installed = home.text();
     let refused = home.run(&["restore"]);
+    assert_eq!(home.run(&["restore", "--yes"]).status.code(), Some(2), "no flag does without one");
     assert_eq!(refused.status.code(), Some(2), "{refused:?}");
     assert!(
         String::from_utf8_lossy(&refused.stderr).contains("there is no terminal to ask on"),
@@ -232,8 +242,7 @@ fn restore_says_that_a_file_was_changed_and_keeps_the_change() {
     let home = Home::new(".cursor/mcp.json", original);
     home.init();
     std::fs::write(&home.file, home.text().replace("\"theme\": \"x\"", "\"theme\": \"y\"")).expect("ours");
-    let output = home.run(&["restore", "--yes"]);
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let said = home.restores();
     assert!(
         said.contains("it was changed since, so the servers are back and those changes are kept"),
         "{said}"
