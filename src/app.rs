@@ -29,7 +29,7 @@ use crate::policy::Policy;
 use crate::provenance::Source;
 use crate::transport::{Guardian, Inherit, Launch, stdin, stdout};
 
-pub use gate::{guard, working_folder};
+pub use gate::{guard, guard_over, working_folder};
 pub use reload::{Reread, Watching};
 pub use survey::{Surveyed, survey};
 

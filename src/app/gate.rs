@@ -18,7 +18,7 @@ use crate::actors::pins::{Pins, state_key};
 use crate::actors::taint::{NotePrompt, TaintActor};
 use crate::actors::{Gate, GrantsFile, UserPrompt, relay_prompts};
 use crate::clock;
-use crate::config::UpstreamConfig;
+use crate::config::{UpstreamConfig, usual_state_folders};
 use crate::mcp::Advertised;
 use crate::policy::{Guard, Policy};
 use crate::provenance::Limits;
@@ -101,9 +101,19 @@ pub(super) fn start(settings: &Settings, policy: Policy) -> Result<Running, Faul
 
 /// What no call may change with these settings.
 pub fn guard(settings: &Settings) -> Guard {
+    let (config, audit) = (&settings.config, settings.audit_file());
+    let files = [settings.state.as_path(), &audit, &config.file].into_iter();
+    guard_over(files.chain(settings.policy_files.iter().map(PathBuf::as_path)))
+}
+
+/// A guard over files and folders of Bouncer's own, and over the folders that other Bouncers of this
+/// user keep their state in.
+pub fn guard_over<'p>(own: impl Iterator<Item = &'p Path>) -> Guard {
+    let env = |name: &str| std::env::var(name).ok();
+    let usual = usual_state_folders(&env);
     Guard {
-        own: protected(settings),
-        home: std::env::var("HOME").or_else(|_| std::env::var("USERPROFILE")).ok(),
+        own: own.map(guarded).chain(usual.iter().map(|path| guarded(path))).collect(),
+        home: env("HOME").or_else(|| env("USERPROFILE")),
     }
 }
 
@@ -111,15 +121,6 @@ pub fn guard(settings: &Settings) -> Guard {
 pub fn working_folder(upstream: &UpstreamConfig) -> Option<String> {
     let cwd = upstream.cwd.clone().or_else(|| std::env::current_dir().ok());
     cwd.and_then(|cwd| cwd.to_str().map(str::to_owned))
-}
-
-/// The files that no call may change: our state, and what was loaded.
-fn protected(settings: &Settings) -> Vec<String> {
-    let config = &settings.config;
-    let audit = settings.audit_file();
-    let files = [&settings.state, &audit, &config.file].into_iter();
-    let loaded = settings.policy_files.iter().map(PathBuf::as_path);
-    files.map(AsRef::as_ref).chain(loaded).map(AsRef::as_ref).map(guarded).collect()
 }
 
 /// A file as the guard names it.

@@ -12,10 +12,10 @@ use serde_json::{Value, json};
 use super::{Exit, audit, show};
 use crate::actors::audit::{Entry, Records, Summary};
 use crate::actors::follow_links;
+use crate::app::guard_over;
 use crate::config::state_folder;
 use crate::introspect::{Knowledge, serve as serve_lines};
 use crate::pack::read_policy;
-use crate::policy::Guard;
 use crate::provenance::escaped;
 
 /// The arguments of `serve`.
@@ -59,15 +59,11 @@ pub(super) fn serve(args: &ServeArgs, errors: &mut dyn Write) -> Exit {
     if failed {
         return Exit::Config;
     }
-    let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let own = [state.as_path(), &log].into_iter().chain(args.policy.iter().map(PathBuf::as_path));
     let knowledge = Knowledge {
         user,
         files: args.policy.iter().map(|file| file.display().to_string()).collect(),
-        guard: Guard {
-            own: own.map(|path| absolute(path).to_string_lossy().into_owned()).collect(),
-            home: env::var("HOME").or_else(|_| env::var("USERPROFILE")).ok(),
-        },
+        guard: guard_over(own),
         folder: env::current_dir().ok().and_then(|folder| folder.to_str().map(str::to_owned)),
         follow: follow_links,
         audit: Box::new(move |limit| count(&log, limit)),

@@ -11,5 +11,5 @@ mod state;
 mod upstream;
 
 pub use load::{Config, Limits, is_config, load, parse};
-pub use state::{log_file, log_folder, state_folder};
+pub use state::{log_file, log_folder, state_folder, usual_state_folders};
 pub use upstream::{InheritEnv, Skipped, ToolFilter, UpstreamConfig};

@@ -12,6 +12,13 @@ pub fn state_folder(given: Option<PathBuf>, env: &dyn Fn(&str) -> Option<String>
     given.or_else(|| set("BOUNCER_HOME")).or_else(|| Some(home()?.join(".bouncer")))
 }
 
+/// The folders that a Bouncer of this user keeps its state in where none is given: the one that
+/// `BOUNCER_HOME` names, and `.bouncer` in the home folder. Another Bouncer may use either.
+pub fn usual_state_folders(env: &dyn Fn(&str) -> Option<String>) -> Vec<PathBuf> {
+    let home_only = |name: &str| if name == "BOUNCER_HOME" { None } else { env(name) };
+    [state_folder(None, env), state_folder(None, &home_only)].into_iter().flatten().collect()
+}
+
 /// The file of a state folder that holds what an upstream writes to its stderr: named by it, with what
 /// a file name may not hold as hex, so that no two names share a file.
 pub fn log_file(state: &Path, upstream: &str) -> PathBuf {

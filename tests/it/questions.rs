@@ -223,9 +223,16 @@ fn the_guard_guards_its_own_files() {
     let audit = stage.state().join("audit.jsonl");
     let policy = stage.path().join("policy.yaml");
     let config = stage.path().join("servers.json");
-    for path in
-        [&audit, &policy, &config, &"/home/u/.claude/settings.json".into(), &"repo/.cursor/mcp.json".into()]
-    {
+    // Where other Bouncers of this user keep their state, though this one has its own elsewhere.
+    let others = "~/.bouncer/grants.jsonl".into();
+    for path in [
+        &audit,
+        &policy,
+        &config,
+        &others,
+        &"/home/u/.claude/settings.json".into(),
+        &"repo/.cursor/mcp.json".into(),
+    ] {
         let reply = client.call("files__write_file", &json!({"path": path, "content": "{}"}));
         assert!(reply.blocked(), "{path:?}: {}", reply.line);
     }
