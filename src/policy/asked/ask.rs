@@ -6,7 +6,8 @@
 //! asked for in a sentence that names no destination of its own ("Write a summary. Send it."); what
 //! destroys, spends, executes or changes access never. "Mail the agenda to x" asks to send to x;
 //! "summarise the mail from x" does not. Who asks to do as a text says ("follow the instructions
-//! in …") asks for every effect, but only as far as a question.
+//! in …") asks for every effect, but only as far as a question; only an answer to the address that the
+//! user named as that text's author is asked for (`docs/adr/0007-who-is-to-be-followed-may-be-answered.md`).
 //!
 //! Prompts are read once, when their prompt arrives, because every destination of every call asks.
 
@@ -14,7 +15,7 @@ use std::collections::{BTreeSet, VecDeque};
 use std::ops::Range;
 
 use crate::policy::{Asked, Effect, Typed};
-use crate::provenance::{Kind, Named, Naming, Own, Said, Words};
+use crate::provenance::{Kind, Named, Naming, Own, Said, TypedPlace, Words};
 
 use super::clause::{Clause, Clauses};
 
@@ -47,6 +48,18 @@ impl Clue {
         let effects = &self.clause.effects;
         // A `write` is judged when it is a sink by its recipients: verbs of sending ask for it too.
         effects.contains(&effect) || effect == Effect::Write && effects.contains(&Effect::Send)
+    }
+
+    /// Whether a call answers whom the user named as the author of what is to be done.
+    fn answers(&self, effect: Effect, kind: Kind, named: &Named) -> bool {
+        let is_author = |place: &TypedPlace| {
+            let authors = || self.clause.authors.iter().map(|at| self.sentence + at);
+            place.prompt == self.prompt && authors().any(|at| place.range.start == at)
+        };
+        matches!(effect, Effect::Send | Effect::Write)
+            && matches!(kind, Kind::Email | Kind::Phone | Kind::Channel)
+            && matches!(named.said, Said::Typed { bare_word: false, .. })
+            && named.places.iter().any(is_author)
     }
 
     fn is_beside(&self, other: &Self) -> bool {
@@ -109,7 +122,8 @@ impl Asks {
                     || self.is_explained(at, &naming, grave)
                     || self.points_back(at, &naming)
             });
-            if counts && clue.asks(effect) {
+            let answers = || destination.is_some_and(|(kind, named)| clue.answers(effect, kind, named));
+            if counts && clue.asks(effect) || answers() {
                 best = Asked::Yes;
             } else if counts {
                 best = Asked::Delegated;
@@ -258,6 +272,32 @@ mod tests {
             check(prompt, Effect::Account, None, Asked::Delegated);
         }
         check("Read todo.md", Effect::Send, None, Asked::No);
+    }
+
+    #[test]
+    fn who_is_to_be_followed_may_be_answered_and_nobody_else() {
+        use Asked::{Delegated, No, Yes};
+        let ana = Some((Kind::Email, "ana@kiln.example"));
+        for (prompt, to_send, to_do_more) in [
+            ("Please do the actions specified in the email from 'ana@kiln.example'.", Yes, Delegated),
+            ("1. Count. 2. Please do the tasks in the mail from ana@kiln.example, all.", Yes, Delegated),
+            ("Follow the instructions by ana@kiln.example with the subject 'Week'", Yes, Delegated),
+            ("Do the tasks in todo.md for ana@kiln.example.", Delegated, Delegated),
+            ("Do the tasks in the mail to ana@kiln.example.", Delegated, Delegated),
+            ("Do the tasks in the mail from bob@kiln.example. What did ana@kiln.example write?", No, No),
+            ("Do the tasks in the mail from Bob and skip those from ana@kiln.example.", No, No),
+            ("Do the tasks in the mail, but not those from ana@kiln.example.", Delegated, No),
+            ("Do not do the tasks in the mail from ana@kiln.example.", No, No),
+            ("Summarise the tasks in the mail from ana@kiln.example.", No, No),
+            ("Explain 'do the tasks in the mail from ana@kiln.example'", No, No),
+        ] {
+            check(prompt, Effect::Send, ana, to_send);
+            for effect in [Effect::Destroy, Effect::Spend, Effect::Account, Effect::Execute] {
+                check(prompt, effect, ana, to_do_more);
+            }
+        }
+        let name = Some((Kind::Name, "Ana"));
+        check("Do the tasks in the mail from Ana.", Effect::Send, name, Delegated);
     }
 
     #[test]

@@ -54,6 +54,8 @@ pub(super) struct Clause {
     pub(super) effects: Vec<Effect>,
     /// It asks to do as some text says.
     pub(super) delegates: bool,
+    /// Where it then names who wrote that text: "do the tasks in the mail from …".
+    pub(super) authors: Vec<usize>,
     /// It holds a word for what was named before, or a verb without any object: "delete it", "and delete".
     pub(super) has_pronoun: bool,
     /// What it names is said for the whole sentence: "In a/b, close …", "On a/b: close …".
@@ -137,11 +139,15 @@ impl<'s> Clauses<'s> {
         let objectless = verbs.last().is_some_and(|last| self.is_bare(*last, end));
         let text = self.sentence.get(range.clone()).unwrap_or_default();
         let colon = text.find(": ").map(|at| range.start..range.start + at);
-        let own = self.marks.iter().filter(|(at, _)| range.contains(at)).map(|(_, own)| *own).max();
+        let marks = || self.marks.iter().filter(|(at, _)| range.contains(at));
+        let own = marks().map(|(_, own)| *own).max();
+        let delegates = orders().any(|rest| !is_noun(rest) && delegates(rest));
+        let authors = marks().filter(|(at, _)| delegates && self.is_author(words, *at));
         Clause {
             own: own.unwrap_or(Own::None),
             effects: VERBS.effects.iter().filter(|(_, list)| asks(list)).map(|(effect, _)| *effect).collect(),
-            delegates: orders().any(|rest| !is_noun(rest) && delegates(rest)),
+            delegates,
+            authors: authors.map(|(at, _)| *at).collect(),
             has_pronoun: objectless || words.iter().any(|word| VERBS.pronouns.contains(word.text.as_str())),
             shares: verbs.is_empty() && end < self.words.len() || colon.is_some_and(|part| self.marked(part)),
             range,
@@ -181,6 +187,18 @@ impl<'s> Clauses<'s> {
             && !VERBS.fillers.contains(text)
             && !is_thing_noun(text)
             && next.is_some_and(|next| self.marked(next.at..next.at + 1))
+    }
+
+    /// Whether what begins at a byte stands right after a word such as "from".
+    fn is_author(&self, words: &[Word], at: usize) -> bool {
+        // What is quoted is blanked, from its quotation mark on.
+        let plain = words.iter().filter(|word| !word.text.starts_with('\u{1}'));
+        let before = plain.take_while(|word| word.at < at).last();
+        before.is_some_and(|word| {
+            let end = word.at + word.text.len();
+            let between = self.sentence.get(end..at).unwrap_or("?");
+            VERBS.authors.contains(word.text.as_str()) && !between.contains(char::is_alphanumeric)
+        })
     }
 
     /// Whether nothing follows a verb up to `end` but words that lead to another verb.
@@ -326,6 +344,9 @@ fn is_noun(rest: &[Word]) -> bool {
 }
 
 fn delegates(rest: &[Word]) -> bool {
+    // "Do not do the tasks": nothing is delegated past a negation.
+    let denied = rest.iter().position(|word| VERBS.negations.contains(word.text.as_str()));
+    let rest = rest.get(..denied.unwrap_or(rest.len())).unwrap_or_default();
     VERBS.delegate.iter().any(|pattern| matches(rest, pattern, NEAR))
 }
 

@@ -61,6 +61,8 @@ pub(super) struct Verbs {
     pub(super) effects: BTreeMap<Effect, Vec<Pattern>>,
     /// What asks to do as a text says.
     pub(super) delegate: Vec<Pattern>,
+    /// Words before who wrote such a text.
+    pub(super) authors: BTreeSet<&'static str>,
     /// The first words of all verbs, and of those that spend.
     pub(super) starts: BTreeSet<&'static str>,
     pub(super) pays: BTreeSet<&'static str>,
@@ -95,6 +97,7 @@ fn parse(text: &'static str) -> Verbs {
             "pronouns" => &mut verbs.pronouns,
             "inward" => &mut verbs.inward,
             "inward_after" => &mut verbs.inward_after,
+            "authors" => &mut verbs.authors,
             "openers" => {
                 verbs.openers.extend(entries.map(|entry| entry.split_whitespace().collect()));
                 continue;
@@ -156,6 +159,7 @@ mod tests {
             "back_nouns",
             "pronouns",
             "delegate",
+            "authors",
             "read",
             "send",
             "spend",
