@@ -178,10 +178,15 @@ async fn serve(settings: Settings, policy: Policy, reread: Reread) -> Result<(),
         status: desk.as_ref().map(|desk| desk.status.clone()),
     };
     reload::start(settings, reread, parts).map_err(Fault::Runtime)?;
-    tokio::select! {
-        _ = has_left => {}
-        () = signals.any() => {}
-    }
+    // A task of its own, because what is awaited here is looked at in every turn of the loop.
+    let end = actix::spawn(async move {
+        tokio::select! {
+            _ = has_left => {}
+            () = signals.any() => {}
+        }
+    });
+    // A task that panicked is an end too.
+    let _ = end.await;
     stop(&session, upstreams.into_values().collect()).await;
     guardian.end().await;
     Ok(())

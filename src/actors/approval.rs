@@ -17,7 +17,7 @@ use crate::policy::{Effect, GrantKey, Ledger, ListYes, Offer, Question};
 
 use super::grants_file::GrantsFile;
 use super::holds::Holds;
-use super::messages::{Answer, CallNumber, Elicit, Patience};
+use super::messages::{Answer, Asker, CallNumber, Elicit, Patience};
 use super::rows::{Rows, Wish};
 
 /// How long a question waits without and with progress reports (`docs/architecture.md`, the question).
@@ -61,7 +61,7 @@ pub struct Hold {
     /// The exact digests that an answer about the list covers, each once.
     pub listed: BTreeSet<String>,
     /// Who can ask.
-    pub asker: Option<Recipient<Elicit>>,
+    pub asker: Option<Asker>,
     /// How long it may wait.
     pub patience: Patience,
     /// Whose wish it is.

@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::collections::VecDeque;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use actix::prelude::*;
 use serde_json::json;
@@ -73,7 +74,7 @@ fn hold(asker: &Recipient<Elicit>, address: &str, digest: &str) -> Hold {
         question: Question { head: format!("Send to {address}?"), items: vec![], list: vec![], tail: vec![] },
         exact: None,
         listed: BTreeSet::new(),
-        asker: Some(asker.clone()),
+        asker: Some(Arc::new(asker.clone())),
         patience: Patience::Short,
         wish: Wish::Agent,
         over: None,
@@ -206,7 +207,7 @@ async fn a_list_is_offered_only_where_all_that_share_the_question_stand_in_it() 
     assert_eq!(asked.borrow().len(), 2);
     let unlisted = Hold { offer: Offer::Once, listed: BTreeSet::new(), ..of_list(&asker, 9, 3) };
     let (asker, _) = human(vec![decision("allow_listed")]);
-    let unlisted = Hold { asker: Some(asker), ..unlisted };
+    let unlisted = Hold { asker: Some(Arc::new(asker)), ..unlisted };
     assert_eq!(actor.send(unlisted).await.unwrap(), HoldAnswer::Refused, "a choice that was not offered");
 }
 

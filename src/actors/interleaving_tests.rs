@@ -26,7 +26,9 @@ use super::audit::AuditActor;
 use super::budget::BudgetActor;
 use super::gate::{GateActor, Settings, Shared, UpstreamFacts};
 use super::last_run::LastRun;
-use super::messages::{Answer, CallNumber, Elicit, Gate, JudgeCall, Judgement, RecordListing, SessionId};
+use super::messages::{
+    Answer, Asker, CallNumber, Elicit, Gate, JudgeCall, Judgement, RecordListing, SessionId,
+};
 use super::pins::Pins;
 use super::reverse::{Meet, RootsChanged};
 use super::session::{SessionActor, Setting};
@@ -559,7 +561,7 @@ impl Handler<JudgeCall> for Impatience {
 
     fn handle(&mut self, mut msg: JudgeCall, _: &mut Self::Context) -> Self::Result {
         let world = Rc::clone(&self.world);
-        msg.asker = msg.asker.map(|asker| Hasty { asker, world }.start().recipient());
+        msg.asker = msg.asker.map(|asker| Arc::new(Hasty { asker, world }.start().recipient()));
         let judged = self.judge.send(msg);
         Box::pin(async move {
             // As `carry.rs` does: a gate that does not answer has not allowed anything.
@@ -569,7 +571,7 @@ impl Handler<JudgeCall> for Impatience {
 }
 
 struct Hasty {
-    asker: Recipient<Elicit>,
+    asker: Asker,
     world: World,
 }
 

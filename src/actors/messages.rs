@@ -72,7 +72,7 @@ pub struct JudgeCall {
     /// of any other request; `None` when absent. Holds no duplicate keys.
     pub arguments: Option<Bytes>,
     /// Who can put a question to the human; `None` when the client did not declare form elicitation.
-    pub asker: Option<Recipient<Elicit>>,
+    pub asker: Option<Asker>,
     /// How long a question may stay open.
     pub patience: Patience,
 }
@@ -201,6 +201,10 @@ impl Message for AdmitAgain {
     type Result = Option<Admission>;
 }
 
+/// Who puts questions to the human behind a session. Shared, because every call carries it and hardly one
+/// asks.
+pub(super) type Asker = Arc<Recipient<Elicit>>;
+
 /// Put a question to the human behind a session (`elicitation/create`, form mode).
 #[derive(Debug, Clone)]
 pub struct Elicit {
@@ -289,7 +293,7 @@ pub struct JudgeAsk {
     /// The raw params: hostile text.
     pub params: Bytes,
     /// Who can put a question of our own to the human.
-    pub asker: Option<Recipient<Elicit>>,
+    pub asker: Option<Asker>,
     /// How long such a question may stay open.
     pub patience: Patience,
     /// Becomes true when nobody waits for the answer any more.
@@ -333,7 +337,7 @@ pub struct JudgeAnswer {
     /// What came.
     pub answer: RelayedAnswer,
     /// Who can put a question of our own to the human.
-    pub asker: Option<Recipient<Elicit>>,
+    pub asker: Option<Asker>,
     /// How long such a question may stay open.
     pub patience: Patience,
     /// Becomes true when nobody waits for it any more.

@@ -13,7 +13,7 @@ use tokio::sync::watch;
 use tracing::error;
 
 use super::messages::{
-    AnswerJudgement, AskJudgement, CallNumber, Elicit, Gate, JudgeAnswer, JudgeAsk, Patience, SessionId,
+    AnswerJudgement, AskJudgement, Asker, CallNumber, Gate, JudgeAnswer, JudgeAsk, Patience, SessionId,
 };
 use crate::mcp::{Body, LinkAnswer as Answer, Modes, Reverse};
 
@@ -35,7 +35,7 @@ pub struct Face {
     /// Hears that nobody waits for an answer any more.
     pub unrelay: Recipient<Unrelay>,
     /// Puts Bouncer's own questions; `None` when the client cannot show them.
-    pub asker: Option<Recipient<Elicit>>,
+    pub asker: Option<Asker>,
 }
 
 /// A client is known.

@@ -233,7 +233,7 @@ impl SessionActor {
             method: forward.method,
             tool: forward.tool.clone(),
             arguments,
-            asker: self.session.can_ask().then(|| me.clone().recipient()),
+            asker: self.session.can_ask().then(|| Arc::new(me.clone().recipient())),
             patience: if has_token { Patience::Long } else { Patience::Short },
         };
         let cancelled = Rc::new(Cell::new(false));
@@ -252,7 +252,9 @@ impl SessionActor {
         };
         actix::spawn(async move {
             let reply = carry(flight).await;
-            let _ = me.send(Finished { call, reply }).await;
+            if let Err(SendError::Full(ended)) = me.try_send(Finished { call, reply }) {
+                let _ = me.send(ended).await;
+            }
         });
     }
 

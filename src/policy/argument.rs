@@ -31,7 +31,8 @@ fn steps(path: &str) -> impl Iterator<Item = Step<'_>> {
 
 /// Whether two names are the same argument.
 pub(super) fn same_name(a: &str, b: &str) -> bool {
-    a == b || a.to_lowercase() == b.to_lowercase()
+    // Names in plain letters, which most are, need no copies in lower case.
+    a.eq_ignore_ascii_case(b) || !(a.is_ascii() && b.is_ascii()) && a.to_lowercase() == b.to_lowercase()
 }
 
 impl ArgPath {
@@ -131,14 +132,18 @@ fn descend<'v>(here: Selected<'v>, step: &Step<'_>, out: &mut Vec<Selected<'v>>)
 }
 
 /// A key as a reference token of RFC 6901.
-pub(super) fn token(key: &str) -> String {
-    key.replace('~', "~0").replace('/', "~1")
+pub(super) fn token(key: &str) -> Cow<'_, str> {
+    if key.contains(['~', '/']) {
+        Cow::Owned(key.replace('~', "~0").replace('/', "~1"))
+    } else {
+        Cow::Borrowed(key)
+    }
 }
 
 /// Every string leaf of the arguments: its dotted path (without indices), pointer and text.
 pub(super) fn leaves(arguments: &Value) -> Vec<Leaf<'_>> {
     let mut out = Vec::new();
-    collect(arguments, "", "", &mut out);
+    collect(arguments, &mut Spot::default(), &mut out);
     out
 }
 
@@ -151,6 +156,26 @@ pub(super) struct Leaf<'v> {
     pub pointer: String,
     /// The text.
     pub text: &'v str,
+}
+
+/// Where the walk through the arguments is: every call is walked, so only what is found is copied.
+#[derive(Default)]
+struct Spot {
+    argument: String,
+    pointer: String,
+}
+
+impl Spot {
+    /// Goes one step down, and comes back.
+    fn within(&mut self, argument: &[&str], pointer: &str, visit: impl FnOnce(&mut Self)) {
+        let (before, above) = (self.argument.len(), self.pointer.len());
+        self.argument.extend(argument.iter().copied());
+        self.pointer.push('/');
+        self.pointer.push_str(pointer);
+        visit(self);
+        self.argument.truncate(before);
+        self.pointer.truncate(above);
+    }
 }
 
 /// Every string and number of the arguments, with its dotted path.
@@ -175,20 +200,20 @@ pub(super) fn scalars(arguments: &Value) -> Vec<(String, Cow<'_, str>)> {
 }
 
 // Depth is bounded by the JSON reader (128 levels).
-fn collect<'v>(value: &'v Value, argument: &str, pointer: &str, out: &mut Vec<Leaf<'v>>) {
+fn collect<'v>(value: &'v Value, here: &mut Spot, out: &mut Vec<Leaf<'v>>) {
     match value {
         Value::String(text) => {
-            out.push(Leaf { argument: argument.to_owned(), pointer: pointer.to_owned(), text });
+            out.push(Leaf { argument: here.argument.clone(), pointer: here.pointer.clone(), text });
         }
         Value::Array(items) => {
             for (index, item) in items.iter().enumerate() {
-                collect(item, &format!("{argument}[]"), &format!("{pointer}/{index}"), out);
+                here.within(&["[]"], &index.to_string(), |here| collect(item, here, out));
             }
         }
         Value::Object(map) => {
             for (key, item) in map {
-                let name = if argument.is_empty() { key.clone() } else { format!("{argument}.{key}") };
-                collect(item, &name, &format!("{pointer}/{}", token(key)), out);
+                let dot = if here.argument.is_empty() { "" } else { "." };
+                here.within(&[dot, key], &token(key), |here| collect(item, here, out));
             }
         }
         _ => {}

@@ -94,6 +94,7 @@ impl ToolPolicy {
     /// The class of the call's one statement; `None` when it has none, or none in a language that is
     /// read.
     fn statement(&self, arguments: &Value) -> Option<StatementClass> {
+        self.with_role(Role::Command).next()?;
         let mut commands =
             leaves(arguments).into_iter().filter(|leaf| self.role_of(&leaf.argument) == Some(Role::Command));
         let command = commands.next()?;

@@ -198,11 +198,14 @@ impl ToolPolicy {
 
     /// The amounts of a call with their currencies, where an argument names one.
     pub fn amounts(&self, arguments: &Value) -> Vec<(String, Option<String>)> {
+        let mut amounts = self.with_role(Role::Amount).peekable();
+        if amounts.peek().is_none() {
+            return Vec::new();
+        }
         let currency = leaves(arguments)
             .into_iter()
             .find(|leaf| leaf.argument.rsplit('.').next().is_some_and(|name| same_name(name, "currency")))
             .map(|leaf| leaf.text.to_owned());
-        let amounts = self.args.iter().filter(|rule| rule.role == Role::Amount);
         let values = amounts.flat_map(|rule| select(arguments, &rule.path));
         let texts = values.flat_map(|found| match found.value {
             Value::Number(number) => vec![number.to_string()],

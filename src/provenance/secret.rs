@@ -149,8 +149,8 @@ pub fn mask_secrets(text: &str) -> Cow<'_, str> {
 
 /// Whether the name of a member says that its value is a secret.
 pub fn secret_key(name: &str) -> bool {
-    let plain: String =
-        name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase();
+    let letters = name.chars().filter(char::is_ascii_alphanumeric);
+    let plain: String = letters.map(|c| c.to_ascii_lowercase()).collect();
     [
         "password",
         "passwd",

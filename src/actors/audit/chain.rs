@@ -18,19 +18,20 @@ pub struct Link {
     pub hash: String,
 }
 
-/// Ends an open object (`{"a":1` without its brace) as a line of the chain: the line with its line
-/// break, and its hash.
-pub fn seal(open: &str, prev: &str) -> (String, String) {
-    let mut line = String::with_capacity(open.len() + 160);
-    line.push_str(open);
-    line.push_str(",\"prev\":\"");
-    line.push_str(prev);
-    line.push('"');
-    let hash = hex(&line);
-    line.push_str(",\"hash\":\"");
-    line.push_str(&hash);
-    line.push_str("\"}\n");
-    (line, hash)
+/// Ends an open object (`{"a":1` without its brace) as a line of the chain, with its line break, at the end of
+/// `lines`, and gives its hash.
+pub fn seal(open: &str, prev: &str, lines: &mut String) -> String {
+    let start = lines.len();
+    lines.reserve(open.len() + 160);
+    lines.push_str(open);
+    lines.push_str(",\"prev\":\"");
+    lines.push_str(prev);
+    lines.push('"');
+    let hash = hex(lines.get(start..).unwrap_or_default());
+    lines.push_str(",\"hash\":\"");
+    lines.push_str(&hash);
+    lines.push_str("\"}\n");
+    hash
 }
 
 /// Reads and checks one line, without its line break.
@@ -70,16 +71,19 @@ mod tests {
 
     #[test]
     fn a_sealed_line_verifies_and_names_its_neighbour() {
-        let (first, hash) = seal("{\"kind\":\"verdict\"", GENESIS);
-        let (second, _) = seal("{\"kind\":\"outcome\"", &hash);
-        assert_eq!(verify_line(first.trim_end()).unwrap().hash, hash);
-        assert_eq!(verify_line(second.trim_end()).unwrap().prev, hash);
+        let mut lines = String::new();
+        let hash = seal("{\"kind\":\"verdict\"", GENESIS, &mut lines);
+        seal("{\"kind\":\"outcome\"", &hash, &mut lines);
+        let (first, second) = lines.trim_end().split_once('\n').unwrap();
+        assert_eq!(verify_line(first).unwrap().hash, hash);
+        assert_eq!(verify_line(second).unwrap().prev, hash);
     }
 
     proptest! {
         #[test]
         fn any_changed_byte_is_found(at in 0_usize..1000, to in any::<u8>()) {
-            let (line, _) = seal("{\"kind\":\"verdict\",\"tool\":\"send\"", GENESIS);
+            let mut line = String::new();
+            seal("{\"kind\":\"verdict\",\"tool\":\"send\"", GENESIS, &mut line);
             let line = line.trim_end();
             let mut bytes = line.as_bytes().to_vec();
             let at = at % bytes.len();

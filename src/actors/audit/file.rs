@@ -92,9 +92,7 @@ impl AuditFile {
         let mut lines = String::new();
         let mut prev = self.prev.clone();
         for open in open {
-            let (line, hash) = seal(open.as_ref(), &prev);
-            lines.push_str(&line);
-            prev = hash;
+            prev = seal(open.as_ref(), &prev, &mut lines);
         }
         if let Err(error) = self.file.write_all(lines.as_bytes()) {
             // Half a line would break the chain for everybody: take it back.

@@ -87,7 +87,11 @@ pub struct OutcomeRecord<'a> {
 
 impl<T: Serialize> Sealing for T {
     fn open(&self) -> String {
-        let mut line = serde_json::to_string(self).unwrap_or_else(|_| "{\"kind\":\"unwritable\"}".to_owned());
+        // A usual line fits without growing.
+        let mut bytes = Vec::with_capacity(768);
+        let written = serde_json::to_writer(&mut bytes, self).is_ok();
+        let line = String::from_utf8(bytes).ok().filter(|_| written);
+        let mut line = line.unwrap_or_else(|| "{\"kind\":\"unwritable\"}".to_owned());
         line.pop();
         line
     }

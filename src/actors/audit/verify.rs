@@ -160,9 +160,7 @@ mod tests {
         let mut text = String::new();
         let mut prev = GENESIS.to_owned();
         for n in 0..records {
-            let (line, hash) = seal(&format!("{{\"kind\":\"verdict\",\"n\":{n}"), &prev);
-            text.push_str(&line);
-            prev = hash;
+            prev = seal(&format!("{{\"kind\":\"verdict\",\"n\":{n}"), &prev, &mut text);
         }
         let head = Head { bytes: text.len() as u64, hash: prev };
         (text, head)
@@ -214,10 +212,9 @@ mod tests {
             let open = format!(
                 "{{\"kind\":\"verdict\",\"ts\":{ts},\"tool\":\"t\",\"verdict\":\"allow\",\"contract\":\"pin\""
             );
-            let (line, hash) = seal(&open, &prev);
-            counts.add(line.trim_end().as_bytes());
-            text.push_str(&line);
-            prev = hash;
+            let start = text.len();
+            prev = seal(&open, &prev, &mut text);
+            counts.add(text[start..].trim_end().as_bytes());
         }
         let head = Head { bytes: text.len() as u64, hash: prev };
         let checked = verify(text.as_bytes(), Some(&head)).unwrap();

@@ -51,20 +51,21 @@ impl Unreadable {
 }
 
 impl Call {
-    /// Reads the arguments. Absent and `null` arguments are an empty object.
-    pub(super) fn read(msg: JudgeCall) -> Result<Self, Unreadable> {
+    /// Reads the arguments. Absent and `null` arguments are an empty object. A call whose arguments cannot be
+    /// read is only refused.
+    pub(super) fn read(msg: JudgeCall) -> (Self, Result<(), Unreadable>) {
         let raw = msg.arguments.clone().unwrap_or_else(|| Bytes::from_static(b"{}"));
         // FAIL CLOSED: what passes as raw JSON but cannot be looked into is refused, never "nothing found".
         let arguments = match serde_json::from_slice(&raw) {
             Ok(Value::Null) => Value::Object(serde_json::Map::new()),
             Ok(Value::Object(members)) => Value::Object(members),
-            Ok(_) => return Err(Unreadable::NotAnObject),
-            Err(_) => return Err(Unreadable::NotReadable),
+            Ok(_) => return (Self::unreadable(msg), Err(Unreadable::NotAnObject)),
+            Err(_) => return (Self::unreadable(msg), Err(Unreadable::NotReadable)),
         };
         // A tool may have the name of a method; what was granted for one is not for the other.
         let kind: &[u8] = if msg.method == Method::CallTool { b"tool" } else { b"request" };
         let digest = digest_of(&[kind, msg.tool.upstream.as_bytes(), msg.tool.name.as_bytes(), &raw]);
-        Ok(Self { msg, raw, arguments: Arc::new(arguments), digest, over: None })
+        (Self { msg, raw, arguments: Arc::new(arguments), digest, over: None }, Ok(()))
     }
 
     /// The answer of a client to an upstream, whose content was read before.
@@ -89,8 +90,7 @@ impl Call {
         self.over.is_some()
     }
 
-    /// A call whose arguments could not be read: only refused.
-    pub(super) fn unreadable(msg: JudgeCall) -> Self {
+    fn unreadable(msg: JudgeCall) -> Self {
         let raw = msg.arguments.clone().unwrap_or_default();
         Self { msg, raw, arguments: Arc::new(Value::Null), digest: String::new(), over: None }
     }

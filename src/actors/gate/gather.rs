@@ -1,6 +1,7 @@
 //! Gathering the facts of a call from the shared actors. Every actor that does not answer becomes a
 //! fact that refuses.
 
+use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,8 +10,8 @@ use crate::actors::approval::{Found, Lookup};
 use crate::actors::budget::Reserve;
 use crate::actors::taint::TraceCall;
 use crate::policy::{
-    Answered, Answers, Around, BudgetState, ConstraintFinding, Facts, Inquiry, Outcome, PinState, Traced,
-    decide,
+    Answered, Answers, Around, BudgetState, ConstraintFinding, DestinationFacts, Facts, GrantKey, Inquiry,
+    Outcome, PinState, Traced, decide,
 };
 
 use super::actor::Core;
@@ -91,6 +92,23 @@ pub(super) async fn gather(core: &Rc<Core>, call: &Call, known: &Known, budget: 
     if core.shared.lookup.connected() && decide(&facts).outcome == Outcome::Allow {
         return Gathered { facts, inquiry };
     }
+    drop(facts);
+    let open = Open { inquiry, destinations, answers, keys, unavailable };
+    Box::pin(answered(core, call, known, open)).await
+}
+
+/// What is known of a call that may depend on what a human said.
+struct Open {
+    inquiry: Inquiry,
+    destinations: Vec<DestinationFacts>,
+    answers: Answers,
+    keys: Vec<Vec<GrantKey>>,
+    unavailable: Option<&'static str>,
+}
+
+/// Adds what humans said.
+async fn answered(core: &Rc<Core>, call: &Call, known: &Known, open: Open) -> Gathered {
+    let Open { inquiry, destinations, answers, keys, mut unavailable } = open;
     let lookup =
         Lookup { session: call.msg.session.0, effect: inquiry.effect, keys, digest: call.digest.clone() };
     let found = core.shared.lookup.send(lookup).await.unwrap_or_else(|_| {
@@ -118,7 +136,7 @@ async fn constraints(
     let cwd = known.cwd.as_deref();
     let guard = core.guard();
     let wanted = inquiry.paths(&known.policy, &call.arguments, &guard, cwd);
-    let resolved = paths::resolve(wanted).await;
+    let resolved = if wanted.is_empty() { BTreeMap::new() } else { Box::pin(paths::resolve(wanted)).await };
     let around = Around { guard: &guard, cwd, resolved: &resolved };
     inquiry.constraints(&known.policy, &call.arguments, around, traced)
 }

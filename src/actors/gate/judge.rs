@@ -16,8 +16,8 @@ use crate::actors::taint::NoteSent;
 use crate::clock;
 use crate::mcp::Method;
 use crate::policy::{
-    AskedAbout, BudgetState, Contract, Facts, Finding, Making, Offer, Outcome, PinState, Reason, Subject,
-    Unasked, Verdict, asked_about, decide, exact_digest, listing, question, refusal, vouched,
+    AskedAbout, BudgetState, Contract, Facts, Finding, Inquiry, Making, Offer, Outcome, PinState, Reason,
+    Subject, Unasked, Verdict, asked_about, decide, exact_digest, listing, question, refusal, vouched,
 };
 use crate::provenance::Vouched;
 
@@ -58,20 +58,18 @@ impl Settled {
 
 /// Judges a call and records the verdict.
 pub(super) async fn judge(core: Rc<Core>, msg: JudgeCall) -> Judgement {
-    let call = match Call::read(msg.clone()) {
-        Ok(call) => call,
-        Err(unreadable) => {
-            let finding = Finding::deny(Reason::Constraint {
-                argument: crate::policy::ArgPath("arguments".to_owned()),
-                rule: unreadable.rule().to_owned(),
-            });
-            let verdict = Verdict::new(Outcome::Deny, Contract::Constraint, vec![finding]);
-            let call = Call::unreadable(msg);
-            return conclude(&core, &call, None, Settled::plain(verdict)).await;
-        }
-    };
-    if call.msg.method == Method::CallTool {
-        ask_about_words(&core, &call).await;
+    let (call, readable) = Call::read(msg);
+    if let Err(unreadable) = readable {
+        let finding = Finding::deny(Reason::Constraint {
+            argument: crate::policy::ArgPath("arguments".to_owned()),
+            rule: unreadable.rule().to_owned(),
+        });
+        let verdict = Verdict::new(Outcome::Deny, Contract::Constraint, vec![finding]);
+        return conclude(&core, &call, None, Settled::plain(verdict)).await;
+    }
+    let has_new_words = core.tools.borrow().new_words(&call.msg.tool).is_some();
+    if has_new_words && call.msg.method == Method::CallTool {
+        Box::pin(ask_about_words(&core, &call)).await;
     }
     let (known, pin) = rule(&core, &call);
     let Some(known) = known.filter(|_| pin == PinState::Known) else {
@@ -116,77 +114,90 @@ pub(super) async fn settle(core: &Rc<Core>, call: &Call, known: &Arc<Known>, hea
     let is_answer = head.is_some();
     for look in 0..LOOKS {
         let pays = !known.policy.amounts(&call.arguments).is_empty();
-        let turn = if pays { Some(Arc::clone(&core.paying).lock_owned().await) } else { None };
+        let turn = if pays { Some(Box::pin(Arc::clone(&core.paying).lock_owned()).await) } else { None };
         let Gathered { facts, inquiry } = gather(core, call, known, budget).await;
         let verdict = decide(&facts);
         if verdict.outcome != Outcome::Ask {
             let waited = look > 0 && !is_answer && verdict.outcome == Outcome::Allow;
-            if waited && let Some(verdict) = denied_since(core, call, known, budget).await {
+            if waited && let Some(verdict) = Box::pin(denied_since(core, call, known, budget)).await {
                 return Settled::plain(verdict);
             }
             return Settled { turn, ..Settled::of(verdict, facts) };
         }
         // Nobody waits for a person's answer to somebody else: what it allows needs no typed sum.
         drop(turn);
-        let upstream = call.msg.tool.upstream.as_ref();
-        let AskedAbout { keys, offer } = asked_about(&verdict, facts.effect, upstream, &call.digest);
-        let (tool, arguments) = (&call.msg.tool.name, &call.arguments);
-        let listing = listing(&verdict, &facts, (upstream, tool), arguments);
-        let offer = if listing.as_ref().is_some_and(|listing| !listing.calls.is_empty()) {
-            Offer::Listed
-        } else {
-            offer
-        };
-        let subject = Subject {
-            upstream,
-            tool,
-            amounts: &inquiry.amounts,
-            since: core.since.as_deref(),
-            list: listing.as_ref().map_or(&[], |listing| listing.lines.as_slice()),
-        };
-        let mut question = question(subject, &facts, &verdict);
-        if let Some(head) = head {
-            head.clone_into(&mut question.head);
+        // A question is large, and most calls have none: it stands on its own.
+        let asked = ask(core, call, (known, budget), (facts, &inquiry, verdict), head);
+        if let Some(settled) = Box::pin(asked).await {
+            return settled;
         }
-        let hold = Hold {
-            session: call.msg.session.0,
-            call: call.msg.call,
-            client: Arc::clone(&call.msg.client),
-            upstream: Arc::clone(&call.msg.tool.upstream),
-            tool: Arc::clone(&call.msg.tool.name),
-            digest: call.digest.clone(),
-            effect: facts.effect,
-            keys,
-            offer,
-            group: group(&verdict, call),
-            question,
-            exact: exact_digest((upstream, tool), arguments).filter(|_| listing.is_some()),
-            listed: listing.map(|listing| listing.calls).unwrap_or_default(),
-            asker: call.msg.asker.clone(),
-            patience: call.msg.patience,
-            wish: if is_answer { Wish::Server } else { Wish::Agent },
-            over: call.over.clone(),
-        };
-        // FAIL CLOSED: an approval actor that does not answer has nobody behind it.
-        let answer = core.shared.hold.send(hold).await.unwrap_or(HoldAnswer::NoHuman(None));
-        let unasked = match answer {
-            HoldAnswer::Allowed(grant) => {
-                if !is_answer && let Some(verdict) = denied_since(core, call, known, budget).await {
-                    return Settled::plain(verdict);
-                }
-                return Settled { grant: Some(grant), ..Settled::of(verdict, facts) };
-            }
-            HoldAnswer::Again => continue,
-            HoldAnswer::Refused | HoldAnswer::Gone => Unasked::Refused,
-            HoldAnswer::Unanswered(id) => Unasked::Unanswered(id),
-            HoldAnswer::NoHuman(id) => Unasked::NoHuman(id),
-            HoldAnswer::Tired(id) => Unasked::Tired(id),
-        };
-        return Settled { unasked: Some(unasked), ..Settled::of(verdict, facts) };
     }
     let verdict =
         Verdict::new(Outcome::Deny, Contract::SinkGate, vec![Finding::deny(Reason::Unavailable("approval"))]);
     Settled::plain(verdict)
+}
+
+/// Asks a person. `None`: somebody else's question was answered, so that the call is to be looked at again.
+async fn ask(
+    core: &Rc<Core>,
+    call: &Call,
+    (known, budget): (&Arc<Known>, BudgetState),
+    (facts, inquiry, verdict): (Facts, &Inquiry, Verdict),
+    head: Option<&str>,
+) -> Option<Settled> {
+    let is_answer = head.is_some();
+    let upstream = call.msg.tool.upstream.as_ref();
+    let AskedAbout { keys, offer } = asked_about(&verdict, facts.effect, upstream, &call.digest);
+    let (tool, arguments) = (&call.msg.tool.name, &call.arguments);
+    let listing = listing(&verdict, &facts, (upstream, tool), arguments);
+    let offer =
+        if listing.as_ref().is_some_and(|listing| !listing.calls.is_empty()) { Offer::Listed } else { offer };
+    let subject = Subject {
+        upstream,
+        tool,
+        amounts: &inquiry.amounts,
+        since: core.since.as_deref(),
+        list: listing.as_ref().map_or(&[], |listing| listing.lines.as_slice()),
+    };
+    let mut question = question(subject, &facts, &verdict);
+    if let Some(head) = head {
+        head.clone_into(&mut question.head);
+    }
+    let hold = Hold {
+        session: call.msg.session.0,
+        call: call.msg.call,
+        client: Arc::clone(&call.msg.client),
+        upstream: Arc::clone(&call.msg.tool.upstream),
+        tool: Arc::clone(&call.msg.tool.name),
+        digest: call.digest.clone(),
+        effect: facts.effect,
+        keys,
+        offer,
+        group: group(&verdict, call),
+        question,
+        exact: exact_digest((upstream, tool), arguments).filter(|_| listing.is_some()),
+        listed: listing.map(|listing| listing.calls).unwrap_or_default(),
+        asker: call.msg.asker.clone(),
+        patience: call.msg.patience,
+        wish: if is_answer { Wish::Server } else { Wish::Agent },
+        over: call.over.clone(),
+    };
+    // FAIL CLOSED: an approval actor that does not answer has nobody behind it.
+    let answer = core.shared.hold.send(hold).await.unwrap_or(HoldAnswer::NoHuman(None));
+    let unasked = match answer {
+        HoldAnswer::Allowed(grant) => {
+            if !is_answer && let Some(verdict) = denied_since(core, call, known, budget).await {
+                return Some(Settled::plain(verdict));
+            }
+            return Some(Settled { grant: Some(grant), ..Settled::of(verdict, facts) });
+        }
+        HoldAnswer::Again => return None,
+        HoldAnswer::Refused | HoldAnswer::Gone => Unasked::Refused,
+        HoldAnswer::Unanswered(id) => Unasked::Unanswered(id),
+        HoldAnswer::NoHuman(id) => Unasked::NoHuman(id),
+        HoldAnswer::Tired(id) => Unasked::Tired(id),
+    };
+    Some(Settled { unasked: Some(unasked), ..Settled::of(verdict, facts) })
 }
 
 /// Calls of one tool whose targets were read from one record share a question.
@@ -202,20 +213,10 @@ fn group(verdict: &Verdict, call: &Call) -> Option<String> {
 async fn conclude(core: &Rc<Core>, call: &Call, known: Option<&Arc<Known>>, settled: Settled) -> Judgement {
     let allowed = settled.is_allowed();
     let tool = &call.msg.tool;
-    let session = core.session_name(call.msg.session);
-    let mut record = VerdictRecord::new(
-        (clock::unix_millis(), &session, call.msg.call.0, &call.msg.client),
-        (&tool.upstream, &tool.name),
-        &call.arguments,
-        &call.raw,
-        &settled.verdict,
-    );
-    record.grant.clone_from(&settled.grant);
-    record.answer = answer_name(&settled);
     let effect = settled.facts.as_ref().map(|facts| facts.effect);
     let flush =
         if allowed && effect.is_some_and(crate::policy::Effect::is_sink) { Flush::Now } else { Flush::Later };
-    let written = core.shared.verdict.send(AppendVerdict { open: record.open(), flush }).await;
+    let written = core.shared.verdict.send(AppendVerdict { open: line(core, call, &settled), flush }).await;
     if !allowed {
         // A refusal stands whether or not it could be recorded.
         if !matches!(written, Ok(Ok(()))) {
@@ -248,6 +249,22 @@ async fn conclude(core: &Rc<Core>, call: &Call, known: Option<&Arc<Known>>, sett
         task: None,
     }));
     Judgement::Forward { ticket }
+}
+
+/// The line of a verdict in the audit log.
+fn line(core: &Core, call: &Call, settled: &Settled) -> String {
+    let session = core.session_name(call.msg.session);
+    let tool = &call.msg.tool;
+    let mut record = VerdictRecord::new(
+        (clock::unix_millis(), &session, call.msg.call.0, &call.msg.client),
+        (&tool.upstream, &tool.name),
+        &call.arguments,
+        &call.raw,
+        &settled.verdict,
+    );
+    record.grant.clone_from(&settled.grant);
+    record.answer = answer_name(settled);
+    record.open()
 }
 
 /// Tells the history what is sent.

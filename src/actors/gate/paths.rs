@@ -17,9 +17,6 @@ const AT_ONCE: usize = 16;
 
 /// Where each path leads once symbolic links are followed. One that cannot be resolved is left out.
 pub(super) async fn resolve(paths: BTreeSet<String>) -> BTreeMap<String, String> {
-    if paths.is_empty() {
-        return BTreeMap::new();
-    }
     if let Some(resolved) = at_once(&paths) {
         return resolved;
     }

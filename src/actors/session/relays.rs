@@ -51,7 +51,7 @@ impl SessionActor {
             client: self.session.client().clone(),
             relay: me.clone().recipient(),
             unrelay: me.clone().recipient(),
-            asker: self.session.can_ask().then(|| me.recipient()),
+            asker: self.session.can_ask().then(|| Arc::new(me.recipient())),
         };
         for upstream in self.upstreams.values() {
             let meet = Meet { capabilities: capabilities.clone(), session: Some((self.id, face.clone())) };

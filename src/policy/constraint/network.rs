@@ -121,7 +121,7 @@ fn looks_like_address(text: &str) -> bool {
     dotted.parse::<Ipv4Addr>().is_ok()
         || host.starts_with('[')
         || host.parse::<Ipv6Addr>().is_ok()
-        || METADATA_NAMES.contains(&dotted.to_ascii_lowercase().as_str())
+        || METADATA_NAMES.iter().any(|name| name.eq_ignore_ascii_case(dotted))
 }
 
 fn judge(
@@ -129,8 +129,9 @@ fn judge(
     reading: Option<Result<UrlReading, UrlFault>>,
     listed: &dyn Fn(&str, &UrlReading) -> bool,
 ) -> Option<ConstraintFailure> {
+    let reading = reading?;
     let argument = ArgPath(leaf.argument.clone());
-    let reading = match reading? {
+    let reading = match reading {
         Ok(reading) => reading,
         Err(fault) => {
             return Some(ConstraintFailure::new(&argument, &leaf.pointer, Outcome::Deny, fault.rule()));
