@@ -75,6 +75,17 @@ pub enum Fault {
         /// The system's words.
         cause: io::Error,
     },
+    /// As many Bouncers as may are running already.
+    #[error(
+        "over the state folder `{state}` as many Bouncers run as may: {most} (`limits.sessions` in the configuration)\n  \
+         help: `bouncer status` shows them; end a client, or raise the limit"
+    )]
+    Sessions {
+        /// How many may run.
+        most: u32,
+        /// The state folder.
+        state: PathBuf,
+    },
     /// The runtime did not start.
     #[error("the runtime did not start: {0}")]
     Runtime(io::Error),

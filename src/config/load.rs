@@ -67,6 +67,8 @@ pub struct Limits {
     pub history: usize,
     /// Requests of a client that wait for their answers.
     pub open_requests: u32,
+    /// Bouncers that run at once over one state folder, this one among them.
+    pub sessions: u32,
     /// Different things that our own log says of one upstream.
     pub log_lines: u32,
     /// Starts of one upstream within a minute.
@@ -79,6 +81,7 @@ impl Default for Limits {
             message: 64 * 1024 * 1024,
             history: 64 * 1024 * 1024,
             open_requests: 4_096,
+            sessions: 100,
             log_lines: 100,
             restarts_per_minute: 10,
         }
@@ -282,6 +285,7 @@ fn limits(node: &Node, check: &mut Checker) -> Limits {
             "message_bytes" => limits.message = bytes(entry, check).unwrap_or(limits.message),
             "history_bytes" => limits.history = bytes(entry, check).unwrap_or(limits.history),
             "open_requests" => set(&mut limits.open_requests, at_least_one(entry, check)),
+            "sessions" => set(&mut limits.sessions, at_least_one(entry, check)),
             "log_lines" => set(&mut limits.log_lines, at_least_one(entry, check)),
             "restarts_per_minute" => set(&mut limits.restarts_per_minute, at_least_one(entry, check)),
             _ => check.unknown_key(entry, "in `limits`", &names(raw::LIMITS)),
@@ -378,7 +382,7 @@ upstreams:
 policy: [~/p.yaml, {send: {max_calls: 1}}]
 list_wait: 500ms
 question_wait: 20
-limits: {message_bytes: 1M, open_requests: 7, log_lines: 8, restarts_per_minute: 9}
+limits: {message_bytes: 1M, open_requests: 7, sessions: 6, log_lines: 8, restarts_per_minute: 9}
 pins: warn
 ";
 
@@ -410,8 +414,9 @@ pins: warn
         assert_eq!(c.list_wait, Duration::from_millis(500));
         assert_eq!(c.question_wait, Some(Duration::from_secs(20)));
         assert_eq!(c.limits.message, 1 << 20);
-        let limits = (c.limits.open_requests, c.limits.log_lines, c.limits.restarts_per_minute);
-        assert_eq!(limits, (7, 8, 9));
+        let limits =
+            [c.limits.open_requests, c.limits.sessions, c.limits.log_lines, c.limits.restarts_per_minute];
+        assert_eq!(limits, [7, 6, 8, 9]);
         assert_eq!(c.pins, PinMode::Warn);
         assert!(!format!("{c:?}").contains("s3cret"));
         let files = c.deciding_files(&["/x/q.yaml".into()]);

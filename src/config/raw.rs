@@ -64,6 +64,11 @@ pub const LIMITS: &[Key] = &[
         "Requests of the client that wait for their answers; one more is refused; 4096.",
     ),
     key(
+        "sessions",
+        Shape::Count,
+        "Bouncers that run at once over one state folder, each with a client; one more does not start; 100.",
+    ),
+    key(
         "log_lines",
         Shape::Count,
         "Different things that Bouncer's own log says of one server in a run; 100.",

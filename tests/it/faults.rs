@@ -345,3 +345,22 @@ fn what_is_said_of_one_server_in_the_log_has_its_own_limit() {
     client.end();
     assert_eq!(client.stderr().matches("upstream `a`: ").count(), 3, "{}", client.stderr());
 }
+
+#[test]
+fn one_session_too_many_over_one_state_folder_does_not_start() {
+    let options = Options { settings: Some(json!({"limits": {"sessions": 1}})), ..Options::default() };
+    let Some(stage) = Stage::with(&[("a", json!({"tools": ["t"]}))], options) else { return };
+    let mut first = stage.client();
+    first.tools(&["a__t"]);
+    let mut second = stage.run();
+    assert_eq!(second.end().code(), Some(3), "{}", second.stderr());
+    for piece in ["as many Bouncers run as may: 1", "`limits.sessions`", "help: `bouncer status` shows them"]
+    {
+        assert!(second.stderr().contains(piece), "{piece} in {}", second.stderr());
+    }
+    assert!(!first.call("a__t", &json!({})).failed(), "who was there first goes on");
+    // One that was killed leaves its socket, but is none of them.
+    first.kill();
+    first.end();
+    stage.client().tools(&["a__t"]);
+}

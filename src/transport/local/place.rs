@@ -67,7 +67,10 @@ pub(super) fn is_private(folder: &Path) -> bool {
     })
 }
 
-/// The sockets of a kind in a folder, each with the process that opened it.
+/// Sockets of a kind that are told apart.
+pub(super) const MOST: usize = 4_096;
+
+/// The sockets of a kind in a folder, each with the process that opened it; at most [`MOST`].
 pub(super) fn sockets(folder: &Path, kind: Kind) -> Vec<(u32, PathBuf)> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     entries
@@ -77,7 +80,7 @@ pub(super) fn sockets(folder: &Path, kind: Kind) -> Vec<(u32, PathBuf)> {
             let pid = pid.parse().ok()?;
             Some((pid, path))
         })
-        .take(256)
+        .take(MOST)
         .collect()
 }
 
