@@ -364,3 +364,72 @@ fn one_session_too_many_over_one_state_folder_does_not_start() {
     first.end();
     stage.client().tools(&["a__t"]);
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_wall_clock_that_jumps_loses_no_call_no_answer_and_no_record() {
+    const DAY: i64 = 24 * 60 * 60;
+    let tools = tempfile::tempdir().expect("a folder");
+    let (library, clock) = (tools.path().join("jumping_clock.so"), tools.path().join("offset"));
+    if !crate::stage::Runtime::Preload.or_not_run() {
+        return;
+    }
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/fixtures/jumping_clock.c");
+    let built = Command::new("cc").args(["-shared", "-fPIC", "-o"]).arg(&library).arg(source).status();
+    assert!(built.expect("cc starts").success());
+    let jump = |seconds: i64| std::fs::write(&clock, seconds.to_string()).expect("a writable folder");
+    jump(0);
+    let path = |path: &std::path::Path| path.to_str().expect("an ordinary path").to_owned();
+    let options = Options {
+        env: vec![("LD_PRELOAD".to_owned(), path(&library)), ("JUMPING_CLOCK".to_owned(), path(&clock))],
+        ..Options::default()
+    };
+    let text = json!({"type": "string"});
+    let send = json!({"name": "send_email", "description": "Sends an email.", "inputSchema": {"type": "object",
+        "properties": {"to": text}, "required": ["to"]}});
+    let script = json!({"tools": ["t", send]});
+    let Some(mut stage) = Stage::with(&[("a", script)], options) else { return };
+    let mut client = stage.client();
+    client.tools(&["a__t", "a__send_email"]);
+    let mail = json!({"name": "a__send_email", "arguments": {"to": "new@partner.example"}});
+    // Forward by more than any grant lasts, to before this program was written, and back.
+    for (round, seconds) in [400 * DAY, -9_000 * DAY, 0].into_iter().enumerate() {
+        assert!(!client.call("a__t", &json!({"round": round})).failed());
+        let asked = client.ask("tools/call", &mail);
+        if round == 0 {
+            let question = client.question();
+            jump(seconds);
+            client.decide(&question, "allow_session");
+        } else {
+            jump(seconds);
+        }
+        assert!(!client.answer(&asked).failed(), "a question's answer, and its grant, outlive a jump");
+        let server = stage.upstreams[0].starts().pop().expect("it runs")["pid"].as_i64().expect("a number");
+        let server = Pid::from_raw(i32::try_from(server).expect("a process")).expect("a process");
+        kill_process(server, Signal::KILL).expect("it was there");
+        let until = Instant::now() + Duration::from_secs(10);
+        while client.call("a__t", &json!({"again": round})).failed() {
+            assert!(Instant::now() < until, "a server is started again after a jump");
+        }
+    }
+    client.close();
+    client.end();
+    let records = stage.audit();
+    let days: BTreeSet<i64> =
+        records.iter().map(|line| line["ts"].as_i64().unwrap_or(0) / DAY / 1000).collect();
+    assert!(days.len() >= 3, "the clock did jump: {days:?}");
+    let waited = records.iter().filter_map(|line| line["latency_ms"].as_u64()).max();
+    assert!(waited.is_some_and(|waited| waited < 60_000), "{waited:?} ms are no jump");
+    let forwarded =
+        records.iter().filter(|line| line["kind"] == "verdict" && line["verdict"] != "deny").count();
+    assert_eq!(forwarded, records.iter().filter(|line| line["kind"] == "outcome").count());
+    for command in [["audit", "verify"], ["audit", "summary"]] {
+        let said = Command::new(env!("CARGO_BIN_EXE_bouncer"))
+            .args(command)
+            .arg("--state")
+            .arg(stage.state())
+            .output()
+            .expect("the program starts");
+        assert!(said.status.success(), "{said:?}");
+    }
+}

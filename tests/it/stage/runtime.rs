@@ -14,6 +14,9 @@ pub(crate) enum Runtime {
     PythonPackages,
     /// `node` and the packages of `tests/setup` from npm.
     NodePackages,
+    /// A C compiler, which Rust links with as well, on a system that preloads libraries.
+    #[cfg(target_os = "linux")]
+    Preload,
 }
 
 impl Runtime {
@@ -23,6 +26,8 @@ impl Runtime {
             Self::Python => runs("python3"),
             Self::PythonPackages => deps("venv/.fetched").is_file() && deps("venv/bin/python").exists(),
             Self::NodePackages => runs("node") && deps("npm/.fetched").is_file(),
+            #[cfg(target_os = "linux")]
+            Self::Preload => runs("cc"),
         }
     }
 
