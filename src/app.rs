@@ -27,7 +27,7 @@ use crate::config::{Config, InheritEnv, UpstreamConfig, log_file, log_folder};
 use crate::mcp::{Catalog, Sampling, Terms};
 use crate::policy::Policy;
 use crate::provenance::Source;
-use crate::transport::{Guardian, Inherit, Launch, stdin, stdout};
+use crate::transport::{Guardian, Inherit, Launch, is_heard, running, stdin, stdout};
 
 pub use gate::{guard, guard_over, working_folder};
 pub use reload::{Reread, Watching};
@@ -107,6 +107,10 @@ const STOP_LIMIT: Duration = Duration::from_millis(3_400);
 pub fn run(settings: Settings, policy: Policy, reread: Reread) -> Result<(), Fault> {
     private_folder(&settings.state)?;
     private_folder(&log_folder(&settings.state))?;
+    let most = settings.config.limits.sessions;
+    if running(&settings.state).iter().filter(|(_, socket)| is_heard(socket)).count() >= most as usize {
+        return Err(Fault::Sessions { most, state: settings.state });
+    }
     let system = System::new();
     system.block_on(serve(settings, policy, reread))
 }

@@ -61,10 +61,6 @@ pub(super) fn start(settings: &Settings, policy: Policy) -> Result<Running, Faul
     let approval =
         ApprovalActor::new(GrantsFile::of(&settings.state), launches, config.question_wait).start();
     let socket = listen(&settings.state, &taint, &approval);
-    let most = config.limits.sessions;
-    if socket.as_ref().is_some_and(|socket| socket.sessions() > most as usize) {
-        return Err(Fault::Sessions { most, state: settings.state.clone() });
-    }
     let shared = Shared {
         reserve: budget.recipient(),
         lookup: approval.clone().recipient(),

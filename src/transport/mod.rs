@@ -18,6 +18,6 @@ pub use errlog::ErrorLog;
 pub use guardian::{GUARD, Guardian, guard};
 pub use local::{
     Answered, Asked, Choice, ControlSocket, Delivery, HeldCall, Prompt, PromptSocket, ReloadReport, Reply,
-    Request, StandingReport, StatusReport, UpstreamReport, ask, running, send as send_prompt,
+    Request, StandingReport, StatusReport, UpstreamReport, ask, is_heard, running, send as send_prompt,
 };
 pub use wire::{CHUNK, Reader, Writer, stdin, stdout};

@@ -358,6 +358,7 @@ fn one_session_too_many_over_one_state_folder_does_not_start() {
     {
         assert!(second.stderr().contains(piece), "{piece} in {}", second.stderr());
     }
+    assert!(!second.stderr().contains("panicked"), "{}", second.stderr());
     assert!(!first.call("a__t", &json!({})).failed(), "who was there first goes on");
     // One that was killed leaves its socket, but is none of them.
     first.kill();

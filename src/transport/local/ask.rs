@@ -21,6 +21,11 @@ pub fn running(state: &Path) -> Vec<(u32, PathBuf)> {
     if place::is_private(&folder) { place::sockets(&folder, Kind::Control) } else { Vec::new() }
 }
 
+/// Whether a Bouncer still listens behind its socket.
+pub fn is_heard(socket: &Path) -> bool {
+    connect(socket).is_some()
+}
+
 /// Asks one Bouncer.
 ///
 /// # Errors

@@ -28,7 +28,7 @@ mod unsupported;
 mod wire;
 
 #[cfg(unix)]
-pub use ask::{ask, running};
+pub use ask::{ask, is_heard, running};
 #[cfg(unix)]
 pub use control::ControlSocket;
 pub use control_wire::{
@@ -40,5 +40,5 @@ pub use prompts::PromptSocket;
 #[cfg(unix)]
 pub use send::send;
 #[cfg(not(unix))]
-pub use unsupported::{ControlSocket, PromptSocket, ask, running, send};
+pub use unsupported::{ControlSocket, PromptSocket, ask, is_heard, running, send};
 pub use wire::{Delivery, Prompt};

@@ -15,7 +15,7 @@ use crate::provenance::Origin;
 
 use super::listen::Listening;
 use super::peer::{self, Client};
-use super::place::{self, Kind};
+use super::place::Kind;
 use super::wire::{self, Delivery, Prompt};
 
 /// Prompts that wait for a reader.
@@ -45,11 +45,6 @@ impl PromptSocket {
             }))
         })?;
         Ok((Self(socket), deliveries))
-    }
-
-    /// How many Bouncers have such a socket in this state folder, this one among them.
-    pub fn sessions(&self) -> usize {
-        self.0.path().parent().map_or(0, |folder| place::sockets(folder, Kind::Prompts).len())
     }
 
     /// The socket's file.

@@ -21,11 +21,6 @@ impl PromptSocket {
     pub fn open(_state: &Path) -> io::Result<(Self, Receiver<Delivery>)> {
         Err(io::ErrorKind::Unsupported.into())
     }
-
-    /// Nobody can be counted here.
-    pub fn sessions(&self) -> usize {
-        0
-    }
 }
 
 /// A socket that cannot be opened here.
@@ -55,6 +50,11 @@ pub fn send(_state: &Path, _prompt: &Prompt, _until: Instant) -> usize {
 /// Finds nobody.
 pub fn running(_state: &Path) -> Vec<(u32, PathBuf)> {
     Vec::new()
+}
+
+/// Nobody is.
+pub fn is_heard(_socket: &Path) -> bool {
+    false
 }
 
 /// Asks nobody.
