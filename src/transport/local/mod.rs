@@ -10,6 +10,7 @@
 mod ask;
 #[cfg(unix)]
 mod control;
+#[cfg_attr(not(unix), expect(dead_code, reason = "nobody sends or reads a line there"))]
 mod control_wire;
 #[cfg(unix)]
 mod listen;
@@ -25,6 +26,7 @@ mod prompts;
 mod send;
 #[cfg(not(unix))]
 mod unsupported;
+#[cfg_attr(not(unix), expect(dead_code, reason = "nobody sends or reads a line there"))]
 mod wire;
 
 #[cfg(unix)]
