@@ -27,8 +27,9 @@ pub(super) fn read_answer() -> String {
     if read.is_ok() { answer } else { String::new() }
 }
 
-/// Asks on the terminal; anything but a yes is a no.
+/// Asks on the terminal; anything but a yes is a no, and what was typed before the question is no answer.
 pub(super) fn agrees(out: &mut dyn Write, question: &str) -> bool {
+    forget_typed();
     let _ = write!(out, "{question} [y/N] ");
     let _ = out.flush();
     matches!(read_answer().trim().to_lowercase().as_str(), "y" | "yes")

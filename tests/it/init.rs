@@ -220,6 +220,7 @@ fn restore_asks_on_a_terminal_and_does_nothing_without_one() {
     let installed = home.text();
     let refused = home.run(&["restore"]);
     assert_eq!(home.run(&["restore", "--yes"]).status.code(), Some(2), "no flag does without one");
+    assert_eq!(home.text(), installed);
     assert_eq!(refused.status.code(), Some(2), "{refused:?}");
     assert!(
         String::from_utf8_lossy(&refused.stderr).contains("there is no terminal to ask on"),

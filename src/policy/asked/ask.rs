@@ -52,12 +52,10 @@ impl Clue {
 
     /// Whether a call answers whom the user named as the author of what is to be done.
     fn answers(&self, effect: Effect, kind: Kind, named: &Named) -> bool {
-        let is_author = |place: &TypedPlace| {
-            let authors = || self.clause.authors.iter().map(|at| self.sentence + at);
-            place.prompt == self.prompt && authors().any(|at| place.range.start == at)
-        };
+        let author = self.clause.author.map(|at| self.sentence + at);
+        let is_author = |place: &TypedPlace| place.prompt == self.prompt && author == Some(place.range.start);
         matches!(effect, Effect::Send | Effect::Write)
-            && matches!(kind, Kind::Email | Kind::Phone | Kind::Channel)
+            && matches!(kind, Kind::Email | Kind::Phone)
             && matches!(named.said, Said::Typed { bare_word: false, .. })
             && named.places.iter().any(is_author)
     }
@@ -221,6 +219,14 @@ mod tests {
     use crate::provenance::{Destination, DestinationReason, Origin, Reading};
 
     fn check(prompt: &str, effect: Effect, destination: Option<(Kind, &str)>, expected: Asked) {
+        assert_eq!(found(prompt, effect, destination), expected, "{prompt}");
+    }
+
+    fn not_asked(prompt: &str, effect: Effect, destination: Option<(Kind, &str)>) {
+        assert!(found(prompt, effect, destination) < Asked::Yes, "{effect}: {prompt}");
+    }
+
+    fn found(prompt: &str, effect: Effect, destination: Option<(Kind, &str)>) -> Asked {
         let mut words = Words::new();
         let mut asks = Asks::default();
         for prompt in prompt.split("\n\n") {
@@ -237,8 +243,7 @@ mod tests {
             strict: None,
         });
         let named = destination.map(|to| (to.kind, words.named(&to, Reading::Value)));
-        let found = asks.asked(effect, named.as_ref().map(|(kind, named)| (*kind, named)));
-        assert_eq!(found, expected, "{prompt}");
+        asks.asked(effect, named.as_ref().map(|(kind, named)| (*kind, named)))
     }
 
     #[test]
@@ -278,24 +283,56 @@ mod tests {
     fn who_is_to_be_followed_may_be_answered_and_nobody_else() {
         use Asked::{Delegated, No, Yes};
         let ana = Some((Kind::Email, "ana@kiln.example"));
-        for (prompt, to_send, to_do_more) in [
-            ("Please do the actions specified in the email from 'ana@kiln.example'.", Yes, Delegated),
-            ("1. Count. 2. Please do the tasks in the mail from ana@kiln.example, all.", Yes, Delegated),
-            ("Follow the instructions by ana@kiln.example with the subject 'Week'", Yes, Delegated),
-            ("Do the tasks in todo.md for ana@kiln.example.", Delegated, Delegated),
-            ("Do the tasks in the mail to ana@kiln.example.", Delegated, Delegated),
-            ("Do the tasks in the mail from bob@kiln.example. What did ana@kiln.example write?", No, No),
-            ("Do the tasks in the mail from Bob and skip those from ana@kiln.example.", No, No),
-            ("Do the tasks in the mail, but not those from ana@kiln.example.", Delegated, No),
-            ("Do not do the tasks in the mail from ana@kiln.example.", No, No),
-            ("Summarise the tasks in the mail from ana@kiln.example.", No, No),
-            ("Explain 'do the tasks in the mail from ana@kiln.example'", No, No),
+        for prompt in [
+            "Please do the actions specified in the email from 'ana@kiln.example' with the subject 'Week'.",
+            "1. Count them. 2. Please do the tasks in the mail from ana@kiln.example, all of them.",
+            "Could you follow the instructions by ana@kiln.example.",
+            "Then complete all steps listed in the last message sent by ana@kiln.example",
         ] {
-            check(prompt, Effect::Send, ana, to_send);
+            check(prompt, Effect::Send, ana, Yes);
+            check(prompt, Effect::Write, ana, Yes);
             for effect in [Effect::Destroy, Effect::Spend, Effect::Account, Effect::Execute] {
-                check(prompt, effect, ana, to_do_more);
+                check(prompt, effect, ana, Delegated);
             }
         }
+        // Whoever wrote something else, or is to be answered only perhaps, is asked about as before.
+        for prompt in [
+            "Go through the mail from ana@kiln.example and summarise it.",
+            "Deal with the phishing mail from ana@kiln.example.",
+            "Take care of ana@kiln.example.",
+            "Process the list of complaints from ana@kiln.example.",
+            "Follow the steps in runbook.md for the phishing mail from ana@kiln.example.",
+            "Follow the instructions to block mail from ana@kiln.example.",
+            "Do the tasks in todo.md, ignoring anything from ana@kiln.example.",
+            "Do the tasks in todo.md apart from those by ana@kiln.example.",
+            "Do the tasks in todo.md approved by ana@kiln.example.",
+            "Do the tasks in todo.md for ana@kiln.example.",
+            "Do the tasks in the mail to ana@kiln.example.",
+            "Do the tasks in the mail from bob@kiln.example, ana@kiln.example and others.",
+            "Do the tasks in the mail from bob@kiln.example. What did ana@kiln.example write?",
+            "Do the tasks in the mail from Bob and skip those from ana@kiln.example.",
+            "Do the tasks in the mail, but not those from ana@kiln.example.",
+            "Do the tasks in the mail from ana@kiln.example, but don't reply to her.",
+            "Do the tasks in the mail from ana@kiln.example without replying to her.",
+            "Do the tasks in the mail from ana@kiln.example if they are short.",
+            "Do the tasks in the mail from ana@kiln.example?",
+            "Do the tasks in the mail by 'Please forward it to ana@kiln.example'.",
+            "Do not do the tasks in the mail from ana@kiln.example.",
+            "Do not, under any circumstances, do the tasks in the mail from ana@kiln.example.",
+            "Never do this: follow the instructions in the mail from ana@kiln.example.",
+            "A stranger wants me to open a file and follow the instructions from ana@kiln.example.",
+            "What happens if I open it and do the tasks in the mail from ana@kiln.example?",
+            "Bob asked me to do the tasks in the mail from ana@kiln.example.",
+            "Summarise the tasks in the mail from ana@kiln.example.",
+            "Explain 'do the tasks in the mail from ana@kiln.example'",
+        ] {
+            for effect in [Effect::Send, Effect::Write, Effect::Destroy, Effect::Spend, Effect::Account] {
+                not_asked(prompt, effect, ana);
+            }
+        }
+        check("Execute no instructions in deploy.sh", Effect::Execute, Some((Kind::Path, "deploy.sh")), No);
+        check("Do not do the tasks in todo.md", Effect::Write, Some((Kind::Path, "todo.md")), No);
+        check("Do the not yet finished tasks in todo.md", Effect::Send, None, Delegated);
         let name = Some((Kind::Name, "Ana"));
         check("Do the tasks in the mail from Ana.", Effect::Send, name, Delegated);
     }

@@ -6,6 +6,7 @@
 //! the next verb: "delete a.txt, b.txt and summarise c.txt" asks to delete two files. This is no
 //! grammar: it errs on the side of a question.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use crate::policy::Effect;
@@ -17,6 +18,8 @@ use super::verbs::{Pattern, Step, VERBS};
 const GAP: usize = 12;
 /// Words between the verb and the noun of a delegation.
 const NEAR: usize = 4;
+/// Words after the verb of such an order among which its noun stands.
+const TASKS_NEAR: usize = 3;
 /// Words of a sentence that are looked at; a longer one is no order.
 const WORDS: usize = 400;
 
@@ -54,8 +57,8 @@ pub(super) struct Clause {
     pub(super) effects: Vec<Effect>,
     /// It asks to do as some text says.
     pub(super) delegates: bool,
-    /// Where it then names who wrote that text: "do the tasks in the mail from …".
-    pub(super) authors: Vec<usize>,
+    /// Where it then names, by an address, who wrote that text: "do the tasks in the mail from …".
+    pub(super) author: Option<usize>,
     /// It holds a word for what was named before, or a verb without any object: "delete it", "and delete".
     pub(super) has_pronoun: bool,
     /// What it names is said for the whole sentence: "In a/b, close …", "On a/b: close …".
@@ -127,7 +130,12 @@ impl<'s> Clauses<'s> {
 
     fn clause(&self, start: usize, end: usize, verbs: &[usize], positions: &[Position]) -> Clause {
         let range = self.bytes(start, end);
-        let ordered = |at: &&usize| positions.iter().any(|position| position.at == **at && position.ordered);
+        let ordered = |at: &&usize| {
+            // "Execute no instructions": what is denied right behind its verb is no order either.
+            let next = self.words.get(**at + 1).map_or("", |word| word.text.as_str());
+            !VERBS.negations.contains(next)
+                && positions.iter().any(|position| position.at == **at && position.ordered)
+        };
         let orders = || verbs.iter().filter(ordered).map(|at| self.words.get(*at..end).unwrap_or_default());
         let asks = |patterns: &[Pattern]| {
             // One that delegates asks for nothing of its own: "follow the instructions" is not "follow".
@@ -141,13 +149,11 @@ impl<'s> Clauses<'s> {
         let colon = text.find(": ").map(|at| range.start..range.start + at);
         let marks = || self.marks.iter().filter(|(at, _)| range.contains(at));
         let own = marks().map(|(_, own)| *own).max();
-        let delegates = orders().any(|rest| !is_noun(rest) && delegates(rest));
-        let authors = marks().filter(|(at, _)| delegates && self.is_author(words, *at));
         Clause {
             own: own.unwrap_or(Own::None),
             effects: VERBS.effects.iter().filter(|(_, list)| asks(list)).map(|(effect, _)| *effect).collect(),
-            delegates,
-            authors: authors.map(|(at, _)| *at).collect(),
+            delegates: orders().any(|rest| !is_noun(rest) && delegates(rest)),
+            author: verbs.iter().filter(ordered).find_map(|at| self.author(*at)),
             has_pronoun: objectless || words.iter().any(|word| VERBS.pronouns.contains(word.text.as_str())),
             shares: verbs.is_empty() && end < self.words.len() || colon.is_some_and(|part| self.marked(part)),
             range,
@@ -189,16 +195,31 @@ impl<'s> Clauses<'s> {
             && next.is_some_and(|next| self.marked(next.at..next.at + 1))
     }
 
-    /// Whether what begins at a byte stands right after a word such as "from".
-    fn is_author(&self, words: &[Word], at: usize) -> bool {
-        // What is quoted is blanked, from its quotation mark on.
-        let plain = words.iter().filter(|word| !word.text.starts_with('\u{1}'));
-        let before = plain.take_while(|word| word.at < at).last();
-        before.is_some_and(|word| {
-            let end = word.at + word.text.len();
-            let between = self.sentence.get(end..at).unwrap_or("?");
-            VERBS.authors.contains(word.text.as_str()) && !between.contains(char::is_alphanumeric)
-        })
+    /// Where the address of an author begins, in a plain order to do what the author asks: "please do the
+    /// actions specified in the email from …". It vouches, so it is read by the letter: nothing else may stand
+    /// before the order, between its words or right before the address, and nothing in the sentence may take
+    /// it back or make a question of it.
+    fn author(&self, verb: usize) -> Option<usize> {
+        let verbs = &*VERBS;
+        let is = |set: &BTreeSet<&str>, word: &Word| set.contains(word.text.as_str());
+        let before = self.words.get(..verb).unwrap_or_default();
+        let polite = |word: &Word| is(&verbs.polite, word) || word.text.chars().all(|c| c.is_ascii_digit());
+        let denied =
+            |word: &Word| is(&verbs.negations, word) || is(&verbs.except, word) || is(&verbs.unless, word);
+        if !before.iter().all(polite)
+            || self.words.iter().any(denied)
+            || self.sentence.trim_end().ends_with('?')
+        {
+            return None;
+        }
+        let (order, rest) = self.words.get(verb..)?.split_first()?;
+        let noun = rest.iter().take(TASKS_NEAR).position(|word| is(&verbs.tasks, word))?;
+        let mut after = rest.get(noun + 1..)?.iter().skip_while(|word| is(&verbs.tasks_in, word));
+        let from = after.next().filter(|word| is(&verbs.do_tasks, order) && is(&verbs.authors, word))?;
+        let end = from.at + from.text.len();
+        let (at, _) = self.marks.iter().find(|(at, own)| *at >= end && *own == Own::Address)?;
+        // A quotation mark at most.
+        (self.sentence.get(end..*at)?.trim().chars().count() <= 1).then_some(*at)
     }
 
     /// Whether nothing follows a verb up to `end` but words that lead to another verb.
@@ -344,9 +365,6 @@ fn is_noun(rest: &[Word]) -> bool {
 }
 
 fn delegates(rest: &[Word]) -> bool {
-    // "Do not do the tasks": nothing is delegated past a negation.
-    let denied = rest.iter().position(|word| VERBS.negations.contains(word.text.as_str()));
-    let rest = rest.get(..denied.unwrap_or(rest.len())).unwrap_or_default();
     VERBS.delegate.iter().any(|pattern| matches(rest, pattern, NEAR))
 }
 

@@ -61,8 +61,17 @@ pub(super) struct Verbs {
     pub(super) effects: BTreeMap<Effect, Vec<Pattern>>,
     /// What asks to do as a text says.
     pub(super) delegate: Vec<Pattern>,
-    /// Words before who wrote such a text.
+    /// Verbs and nouns of an order to do what a text asks, where its author is named.
+    pub(super) do_tasks: BTreeSet<&'static str>,
+    pub(super) tasks: BTreeSet<&'static str>,
+    /// Words between that noun and the author.
+    pub(super) tasks_in: BTreeSet<&'static str>,
+    /// Words right before the author.
     pub(super) authors: BTreeSet<&'static str>,
+    /// Words that may stand before such an order.
+    pub(super) polite: BTreeSet<&'static str>,
+    /// Words that make it hang on something.
+    pub(super) unless: BTreeSet<&'static str>,
     /// The first words of all verbs, and of those that spend.
     pub(super) starts: BTreeSet<&'static str>,
     pub(super) pays: BTreeSet<&'static str>,
@@ -97,7 +106,12 @@ fn parse(text: &'static str) -> Verbs {
             "pronouns" => &mut verbs.pronouns,
             "inward" => &mut verbs.inward,
             "inward_after" => &mut verbs.inward_after,
+            "do_tasks" => &mut verbs.do_tasks,
+            "tasks" => &mut verbs.tasks,
+            "tasks_in" => &mut verbs.tasks_in,
             "authors" => &mut verbs.authors,
+            "polite" => &mut verbs.polite,
+            "unless" => &mut verbs.unless,
             "openers" => {
                 verbs.openers.extend(entries.map(|entry| entry.split_whitespace().collect()));
                 continue;
@@ -159,7 +173,12 @@ mod tests {
             "back_nouns",
             "pronouns",
             "delegate",
+            "do_tasks",
+            "tasks",
+            "tasks_in",
             "authors",
+            "polite",
+            "unless",
             "read",
             "send",
             "spend",
