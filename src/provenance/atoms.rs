@@ -8,12 +8,12 @@ use std::ops::Range;
 
 use ::url::Url;
 
-use super::Kind;
-use super::canon::{email, host, path, plain, shape_of, url};
+use super::canon::{email, host, path, plain, url};
 use super::fold::lower;
 use super::links;
 use super::numbers;
 use super::text::{byte, cut};
+use super::tokens;
 use super::urls;
 
 /// What an atom is. Each class is a name space of its own in the index.
@@ -76,7 +76,7 @@ pub(crate) type Sink<'a> = dyn FnMut(Class, &str, Range<usize>) + 'a;
 /// Longest leaf that counts as a whole, in bytes.
 pub(crate) const LONGEST_LEAF: usize = 256;
 /// Longest word that is looked at as a path.
-const LONGEST_WORD: usize = 1024;
+pub(super) const LONGEST_WORD: usize = 1024;
 
 /// Finds the atoms of a folded text.
 pub(crate) fn atoms(text: &str, sink: &mut Sink<'_>) {
@@ -90,13 +90,13 @@ pub(crate) fn atoms(text: &str, sink: &mut Sink<'_>) {
     skip.extend(mails);
     skip.sort_by_key(|span| span.start);
     sigils(text, &urls, sink);
-    words(text, &urls, &skip, sink);
+    tokens::words(text, &urls, &skip, sink);
     quoted_paths(text, sink);
     numbers::numbers(text, sink);
 }
 
-/// The atoms that only a whole leaf has.
-pub(crate) fn whole(text: &str, sink: &mut Sink<'_>) {
+/// The atoms that only a whole leaf has, scalars among them where they are asked for.
+pub(crate) fn whole(text: &str, scalars: bool, sink: &mut Sink<'_>) {
     let range = 0..text.len();
     let trimmed = text.trim();
     if trimmed.is_empty() || trimmed.len() > LONGEST_LEAF {
@@ -105,10 +105,15 @@ pub(crate) fn whole(text: &str, sink: &mut Sink<'_>) {
     let is_token = trimmed.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b))
         && is_specific(trimmed.trim_matches(['-', '_', '.']));
     // A whole specific token is found as such.
-    if let Some(leaf) = leaf_form(trimmed).filter(|_| !is_token) {
-        sink(Class::Leaf, &leaf, range.clone());
+    if !is_token || scalars {
+        let form = scalar_form(trimmed);
+        if !is_token && says_something(&form) {
+            sink(Class::Leaf, &form, range.clone());
+        }
+        if scalars {
+            sink(Class::Scalar, &form, range.clone());
+        }
     }
-    sink(Class::Scalar, &scalar_form(trimmed), range.clone());
     if trimmed.contains([' ', '-', '.'])
         && let Some(compact) = super::canon::account::strict(trimmed)
     {
@@ -121,16 +126,26 @@ pub(crate) fn whole(text: &str, sink: &mut Sink<'_>) {
 
 /// The LOOSE form of a whole scalar.
 pub(crate) fn scalar_form(text: &str) -> String {
-    let form = lower(&super::text::squeeze(text));
-    form.strip_prefix(['#', '@']).unwrap_or(&form).to_owned()
+    let mut form = super::text::squeeze(text);
+    if form.is_ascii() {
+        form.make_ascii_lowercase();
+    } else {
+        form = lower(&form);
+    }
+    if form.starts_with(['#', '@']) {
+        form.remove(0);
+    }
+    form
 }
 
 /// The LOOSE form of a whole leaf; `None` where it says nothing: short and without a digit, or generic.
 pub(crate) fn leaf_form(text: &str) -> Option<String> {
-    let form = lower(&super::text::squeeze(text));
-    let form = form.strip_prefix(['#', '@']).unwrap_or(&form);
+    Some(scalar_form(text)).filter(|form| says_something(form))
+}
+
+fn says_something(form: &str) -> bool {
     let long = form.chars().count() >= 6 && !is_generic(form) && form.contains(char::is_alphanumeric);
-    (long || form.bytes().any(|b| b.is_ascii_digit())).then(|| form.to_owned())
+    long || form.bytes().any(|b| b.is_ascii_digit())
 }
 
 /// Words that name no particular place, however they stand.
@@ -243,8 +258,8 @@ fn one_url(text: &str, span: Range<usize>, sink: &mut Sink<'_>) -> usize {
     let after_scheme = word.find(':').map_or(0, |colon| colon + 3);
     let authority = cut(word, after_scheme..word.len()).find(['/', '\\', '?', '#']);
     let end = span.start + authority.map_or(word.len(), |length| after_scheme + length);
-    if let Some(parsed) = url::parse(word) {
-        url_hosts(&parsed, &span, sink);
+    if let Some((parsed, name)) = url::parse_with_host(word) {
+        hosts(&parsed, &name, &span, sink);
         if parsed.scheme() == "file" {
             one_path(word, span.clone(), sink);
         }
@@ -273,13 +288,19 @@ fn is_code_host(name: &str) -> bool {
         .any(|known| name == *known || name.strip_suffix(known).is_some_and(|rest| rest.ends_with('.')))
 }
 
-fn url_hosts(parsed: &Url, span: &Range<usize>, sink: &mut Sink<'_>) {
-    let Some(ascii) = url::host_of(parsed) else { return };
-    sink(Class::Host, &host::loose(&ascii), span.clone());
-    for parent in host::lineage(&ascii).into_iter().skip(1) {
+pub(super) fn url_hosts(parsed: &Url, span: &Range<usize>, sink: &mut Sink<'_>) {
+    if let Some(ascii) = url::host_of(parsed) {
+        hosts(parsed, &ascii, span, sink);
+    }
+}
+
+/// Sinks the host of a url, given in its ASCII form, and what is told by it.
+fn hosts(parsed: &Url, ascii: &str, span: &Range<usize>, sink: &mut Sink<'_>) {
+    sink(Class::Host, &host::loose(ascii), span.clone());
+    for parent in host::lineage(ascii).into_iter().skip(1) {
         sink(Class::Parent, &host::loose(parent), span.clone());
     }
-    if let Some(tenant) = urls::tenant(parsed, &ascii) {
+    if let Some(tenant) = urls::tenant(parsed, ascii) {
         sink(Class::Tenant, &tenant, span.clone());
     }
 }
@@ -400,148 +421,7 @@ fn sigils(text: &str, urls: &[Range<usize>], sink: &mut Sink<'_>) {
     }
 }
 
-/// What a byte is to words: a letter of tokens, the end of a word, a slash, or another sign.
-const LETTER: u8 = 0;
-const SIGN: u8 = 1;
-const SLASH: u8 = 2;
-const END: u8 = 3;
-
-fn class_of(b: u8) -> u8 {
-    match b {
-        b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' | b'-' | b'_' | b'.' => LETTER,
-        b'/' | b'\\' => SLASH,
-        b'"' | b'\'' | b'<' | b'>' | b'(' | b')' | b'[' | b']' | b'{' | b'}' | b'|' | b',' | b';' | b'='
-        | b'`' | b' ' | b'\t' | b'\n' | b'\r' => END,
-        _ => SIGN,
-    }
-}
-
-/// Tokens, paths and bare urls, word by word, outside the (ordered) spans of urls and of what else to skip.
-fn words(text: &str, urls: &[Range<usize>], skip: &[Range<usize>], sink: &mut Sink<'_>) {
-    let mut token = None;
-    let mut word = None;
-    let mut slashes = false;
-    let mut colons = 0;
-    let (mut skips, mut links) = (skip.iter().peekable(), urls.iter().peekable());
-    let bytes = text.as_bytes();
-    let mut at = 0;
-    while at <= bytes.len() {
-        while skips.next_if(|span| span.end <= at).is_some() {}
-        while links.next_if(|span| span.end <= at).is_some() {}
-        let in_url = links.peek().is_some_and(|span| span.contains(&at));
-        let b = byte(bytes, at);
-        let (class, length) = if at == bytes.len() {
-            (END, 1)
-        } else if b < 0x80 {
-            (class_of(b), 1)
-        } else {
-            let c = cut(text, at..text.len()).chars().next().unwrap_or(' ');
-            let class = if c.is_alphanumeric() {
-                LETTER
-            } else if c.is_whitespace() {
-                END
-            } else {
-                SIGN
-            };
-            (class, c.len_utf8())
-        };
-        let skipped = skips.peek().is_some_and(|span| span.contains(&at));
-        if class == LETTER && b < 0x80 && !skipped && !in_url {
-            // The letters that follow up to the next span change nothing.
-            token.get_or_insert(at);
-            word.get_or_insert(at);
-            let spans = [skips.peek(), links.peek()];
-            let stop = spans.into_iter().flatten().map(|span| span.start).min().unwrap_or(bytes.len());
-            let rest = bytes.get(at + 1..stop).unwrap_or_default();
-            at += 1 + rest.iter().position(|b| class_of(*b) != LETTER).unwrap_or(rest.len());
-            continue;
-        }
-        if class == LETTER && !skipped {
-            token.get_or_insert(at);
-        } else if let Some(from) = token.take() {
-            one_token(text, from..at, sink);
-        }
-        if class != END && !in_url {
-            word.get_or_insert(at);
-            slashes |= class == SLASH;
-            colons += usize::from(b == b':');
-        } else if let Some(from) = word.take() {
-            if slashes {
-                one_word(text, from..at, sink);
-            } else if colons > 1 {
-                one_address(text, from..at, sink);
-            }
-            slashes = false;
-            colons = 0;
-        }
-        at += length;
-    }
-}
-
-fn one_token(text: &str, span: Range<usize>, sink: &mut Sink<'_>) {
-    let token = cut(text, span.clone());
-    let trimmed = token.trim_matches(['-', '_', '.']);
-    if !is_specific(trimmed) || trimmed.len() > 512 || is_date(trimmed) {
-        return;
-    }
-    let from = span.start + (token.len() - token.trim_start_matches(['-', '_', '.']).len());
-    let place = from..from + trimmed.len();
-    sink(Class::Token, &token_form(trimmed), place.clone());
-    if host::is_punycode(trimmed) || !trimmed.is_ascii() && trimmed.contains('.') {
-        sink(Class::Host, &host::loose(trimmed), place);
-    } else if trimmed.contains('.')
-        && shape_of(trimmed) == Some(Kind::Host)
-        && let Some(forms) = url::parse_bare(trimmed).and_then(urls::forms)
-    {
-        sink(Class::Url, &forms.exact, place);
-    }
-}
-
-/// `2026-03-01` and `2026-03-01t10` say when, not where.
-fn is_date(token: &str) -> bool {
-    let bytes = token.as_bytes();
-    let digits =
-        |range: Range<usize>| bytes.get(range).is_some_and(|part| part.iter().all(u8::is_ascii_digit));
-    byte(bytes, 4) == b'-' && byte(bytes, 7) == b'-' && digits(0..4) && digits(5..7) && digits(8..10)
-}
-
-fn one_word(text: &str, span: Range<usize>, sink: &mut Sink<'_>) {
-    let word = cut(text, span.clone());
-    let word = word.trim_end_matches(['.', ',', ':', '!', '?', '*', '_']);
-    if word.len() > LONGEST_WORD {
-        return;
-    }
-    // `path:/srv/x` and `out->/srv/x`: what stands before the first slash is no drive.
-    let slash = word.find(['/', '\\']).unwrap_or(0);
-    let from = match cut(word, 0..slash).rfind([':', '>', '&']) {
-        Some(1) if word.as_bytes().first().is_some_and(u8::is_ascii_alphabetic) => 0,
-        Some(colon) => colon + 1,
-        None => 0,
-    };
-    let place = span.start + from..span.start + word.len();
-    let word = cut(word, from..word.len()).trim_start_matches(['*', '!']);
-    one_path(word, place.clone(), sink);
-    if let Some(parsed) = url::parse_bare(word) {
-        url_hosts(&parsed, &place, sink);
-        if let Some(forms) = urls::forms(parsed) {
-            urls::sink(&forms, &place, sink);
-        }
-    } else if let Some(parsed) = url::parse_unc(word) {
-        url_hosts(&parsed, &place, sink);
-    }
-}
-
-/// An IPv6 address that stands alone.
-fn one_address(text: &str, span: Range<usize>, sink: &mut Sink<'_>) {
-    let word = cut(text, span.clone()).trim_end_matches(['.', ',', ':']);
-    if word.parse::<core::net::Ipv6Addr>().is_ok()
-        && let Some((name, _)) = host::parse(word)
-    {
-        sink(Class::Host, &name, span.start..span.start + word.len());
-    }
-}
-
-fn one_path(word: &str, place: Range<usize>, sink: &mut Sink<'_>) {
+pub(super) fn one_path(word: &str, place: Range<usize>, sink: &mut Sink<'_>) {
     if let Some(form) = path_form(word) {
         sink(Class::Path, &form, place);
     }

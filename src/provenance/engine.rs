@@ -5,15 +5,15 @@
 //! Taking in is `take.rs`, answering is `lookup.rs`, what the client sent is `sent.rs`.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::hash::Hasher;
 
 use serde_json_path::JsonPath;
-use siphasher::sip::SipHasher13;
 
 use super::Kind;
 use super::atoms::Class;
+use super::fields::Keys;
 use super::grams::Grams;
 use super::index::{Occurrence, Phrases, Prints, Store, Table};
+use super::prints;
 
 /// How much the engine may hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -154,7 +154,9 @@ pub struct Engine {
     /// Samples of what the client sent, with the upstream mixed in.
     pub(crate) sent_grams: BTreeSet<u64>,
     pub(crate) complete: bool,
-    pub(crate) lowered: String,
+    pub(crate) keys: Keys,
+    /// Room for the words of a text.
+    pub(crate) words: Vec<u8>,
 }
 
 impl std::fmt::Debug for Engine {
@@ -195,7 +197,8 @@ impl Engine {
             grams: Grams::default(),
             sent_grams: BTreeSet::new(),
             complete: true,
-            lowered: String::new(),
+            keys: Keys::default(),
+            words: Vec::new(),
         }
     }
 
@@ -220,14 +223,11 @@ impl Engine {
     }
 
     pub(crate) fn print(&self, class: Class, form: &str) -> u64 {
-        let mut hasher = SipHasher13::new_with_key(&self.key);
-        hasher.write_u8(class as u8);
-        hasher.write(form.as_bytes());
-        hasher.finish().max(1)
+        prints::print(&self.key, class as u8, form).max(1)
     }
 
     pub(crate) fn word_print(&self, word: &str) -> u64 {
-        word_print(&self.key, word)
+        prints::word_print(&self.key, word)
     }
 
     pub(crate) fn name(&mut self, name: &str) -> u32 {
@@ -307,14 +307,6 @@ impl Engine {
             self.firm.give_up(u64::MAX, |print| faded.insert(print));
         }
     }
-}
-
-/// The fingerprint of a word.
-pub(crate) fn word_print(key: &[u8; 16], word: &str) -> u64 {
-    let mut hasher = SipHasher13::new_with_key(key);
-    hasher.write_u8(0xff);
-    hasher.write(word.as_bytes());
-    hasher.finish()
 }
 
 pub(crate) fn is_firm(class: Class) -> bool {

@@ -2,6 +2,8 @@
 //!
 //! It is only a hint of what kind of place a value stood in. Nothing found by its key alone ever trusts.
 
+use std::collections::BTreeMap;
+
 use super::canon::{shape_of, url};
 use super::{Kind, embedded, split};
 
@@ -94,6 +96,29 @@ pub(crate) fn field_kind(key: &str) -> Option<FieldKind> {
         return Some(FieldKind::Link);
     }
     is_who(&words, &|word| PARTS.contains(word) || MARKS.contains(word)).then_some(FieldKind::Identity)
+}
+
+/// What the keys said that were asked about last; records repeat theirs.
+#[derive(Debug, Default)]
+pub(crate) struct Keys(BTreeMap<String, Option<FieldKind>>);
+
+impl Keys {
+    /// As [`field_kind`].
+    pub(crate) fn kind(&mut self, key: &str) -> Option<FieldKind> {
+        const MOST: usize = 64;
+        const LONGEST: usize = 64;
+        if let Some(known) = self.0.get(key) {
+            return *known;
+        }
+        let kind = field_kind(key);
+        if key.len() <= LONGEST {
+            if self.0.len() >= MOST {
+                self.0.clear();
+            }
+            self.0.insert(key.to_owned(), kind);
+        }
+        kind
+    }
 }
 
 /// Whether a key names people who take part in its record: `sender`, `shared_with`, `organizerEmail`, and not

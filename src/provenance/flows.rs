@@ -55,14 +55,18 @@ pub struct SecretIn {
 }
 
 impl Engine {
-    /// Notes samples of a text.
-    pub(crate) fn sample(&mut self, text: &str, chunks: &[Chunk]) {
+    /// Notes samples of a text, which is given folded, too.
+    pub(crate) fn sample(&mut self, text: &str, folded: &str, chunks: &[Chunk]) {
         if text.len() < grams::SHORTEST {
             return;
         }
         let key = self.gram_key();
         for chunk in chunks {
-            let normal = grams::normal(cut(text, chunk.from..chunk.from + chunk.length));
+            let normal = if chunks.len() == 1 && !text.is_ascii() {
+                grams::squeezed(folded)
+            } else {
+                grams::normal(cut(text, chunk.from..chunk.from + chunk.length))
+            };
             for (_, hash) in grams::samples(&normal, key) {
                 self.grams.insert(hash, chunk.block);
             }

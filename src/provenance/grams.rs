@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use super::text::cut;
+use super::text::{cut, of_each_byte};
 
 /// Length of a sampled piece, in bytes of folded text.
 pub(crate) const PIECE: usize = 16;
@@ -32,47 +32,88 @@ pub(crate) fn samples_of(text: &str, key: u64) -> Vec<(usize, u64)> {
 
 /// The samples of a folded text: where each starts, and its hash. Linear.
 pub(crate) fn samples(text: &str, key: u64) -> Vec<(usize, u64)> {
-    const BASE: u64 = 0x0100_0000_01b3;
     let bytes = text.as_bytes();
     if bytes.len() < SHORTEST {
         return Vec::new();
     }
-    let high = BASE.wrapping_pow(u32::try_from(PIECE).unwrap_or(16));
-    let mut rolling = 0_u64;
-    let mut hashes: Vec<u64> = Vec::with_capacity(bytes.len());
-    for (at, byte) in bytes.iter().enumerate() {
-        rolling = rolling.wrapping_mul(BASE).wrapping_add(u64::from(*byte) + 1);
-        if let Some(gone) = at.checked_sub(PIECE).and_then(|gone| bytes.get(gone)) {
-            rolling = rolling.wrapping_sub((u64::from(*gone) + 1).wrapping_mul(high));
-        }
-        if at + 1 >= PIECE {
-            hashes.push(mix(rolling ^ key));
-        }
-    }
-    // The least of each window, the first of equals; looked for again only when it has left the window.
-    let mut found: Vec<(usize, u64)> = Vec::new();
-    let mut least = (0, u64::MAX);
-    for (start, hash) in hashes.iter().enumerate() {
-        if *hash < least.1 {
-            least = (start, *hash);
-        } else if least.0 + WINDOW <= start {
-            least = (start, *hash);
-            for (back, other) in hashes.get(start + 1 - WINDOW..start).unwrap_or_default().iter().enumerate()
-            {
-                if *other < least.1 || (*other == least.1 && least.0 == start) {
-                    least = (start + 1 - WINDOW + back, *other);
-                }
-            }
-        }
-        if start + 1 >= WINDOW && found.last() != Some(&least) {
-            found.push(least);
-        }
-    }
+    let mut found = least_of_windows(&piece_hashes(bytes, key));
     // The smallest of many hashes are all small; mixed again they spread over a table.
     for (_, hash) in &mut found {
         *hash = mix(*hash);
     }
     found
+}
+
+/// The base of the rolling hash.
+const BASE: u64 = 0x0100_0000_01b3;
+
+/// What the first byte of a piece has become when the piece is left behind.
+const HIGH: u64 = {
+    let mut high = 1_u64;
+    let mut left = PIECE;
+    while left > 0 {
+        high = high.wrapping_mul(BASE);
+        left -= 1;
+    }
+    high
+};
+
+/// What a byte that leaves the piece takes from the rolling hash.
+const fn gone(byte: u8) -> u64 {
+    (byte as u64 + 1).wrapping_mul(HIGH)
+}
+
+const GONE: [u64; 256] = of_each_byte!(gone);
+
+/// The hash of each piece.
+fn piece_hashes(bytes: &[u8], key: u64) -> Vec<u64> {
+    let mut rolling = 0_u64;
+    let (first, rest) = bytes.split_at_checked(PIECE).unwrap_or_default();
+    for byte in first {
+        rolling = rolling.wrapping_mul(BASE).wrapping_add(u64::from(*byte) + 1);
+    }
+    let head = std::iter::once(mix(rolling ^ key));
+    let tail = rest.iter().zip(bytes).map(|(byte, gone)| {
+        let gone = GONE.get(usize::from(*gone)).copied().unwrap_or(0);
+        rolling = rolling.wrapping_mul(BASE).wrapping_add((u64::from(*byte) + 1).wrapping_sub(gone));
+        mix(rolling ^ key)
+    });
+    let mut hashes = Vec::with_capacity(bytes.len());
+    hashes.extend(head);
+    hashes.extend(tail);
+    hashes
+}
+
+/// The least hash of each full window, the first of equals, each once.
+fn least_of_windows(hashes: &[u64]) -> Vec<(usize, u64)> {
+    let mut found = Vec::with_capacity(hashes.len() / 16);
+    let mut next = WINDOW;
+    let mut now = least_in(hashes, 0..WINDOW, 0);
+    while let Some((at, least)) = now {
+        found.push((at, least));
+        // It counts until a smaller one comes or it leaves the window.
+        let leaves = at + WINDOW;
+        let ahead = hashes.get(next..(leaves + 1).min(hashes.len())).unwrap_or_default();
+        now = if let Some(smaller) = ahead.iter().position(|hash| *hash < least) {
+            let at = next + smaller;
+            next = at + 1;
+            hashes.get(at).map(|hash| (at, *hash))
+        } else {
+            next = leaves + 1;
+            least_in(hashes, at + 1..next, least)
+        };
+    }
+    found
+}
+
+/// The first of the least of some hashes, of which none is less than `floor`; `None` where there are fewer.
+fn least_in(hashes: &[u64], range: Range<usize>, floor: u64) -> Option<(usize, u64)> {
+    let window = hashes.get(range.clone())?;
+    // Equal pieces in a row take no time.
+    let first = *window.first()?;
+    let least =
+        if first == floor { floor } else { window.iter().fold(first, |least, hash| least.min(*hash)) };
+    window.iter().position(|hash| *hash == least).map(|at| (range.start + at, least))
 }
 
 fn mix(mut x: u64) -> u64 {
@@ -181,39 +222,60 @@ impl Grams {
     }
 }
 
-/// Folded text as it is compared: small letters, white space as one space.
+/// Text as it is compared: folded, in small letters, white space as one space.
 pub(crate) fn normal(text: &str) -> String {
-    if text.is_ascii() {
-        let mut out = Vec::with_capacity(text.len());
-        let mut blank = true;
-        for b in text.bytes() {
-            if b > b' ' && b != 0x7f {
-                out.push(b.to_ascii_lowercase());
-                blank = false;
-            } else if b == b' ' || (b'\t'..=b'\r').contains(&b) {
-                if !blank {
-                    out.push(b' ');
-                }
-                blank = true;
-            }
-        }
-        return String::from_utf8(out).unwrap_or_default();
-    }
-    let folded = super::fold::folded(text);
-    let mut out = String::with_capacity(folded.len());
+    if text.is_ascii() { squeezed(text) } else { squeezed(&super::fold::fold(text).text) }
+}
+
+/// As [`normal`], of a text that is ASCII or folded.
+pub(crate) fn squeezed(text: &str) -> String {
+    let mut out: Vec<u8> = Vec::with_capacity(text.len());
     let mut blank = true;
-    for c in folded.chars() {
-        if c.is_whitespace() {
-            if !blank {
-                out.push(' ');
-            }
-            blank = true;
-        } else {
-            out.push(c);
-            blank = false;
+    let mut rest = text;
+    while !rest.is_empty() {
+        let plain = rest.bytes().position(|b| b >= 0x80).unwrap_or(rest.len());
+        let (ascii, other) = rest.split_at_checked(plain).unwrap_or_default();
+        let end = other.bytes().position(|b| b < 0x80).unwrap_or(other.len());
+        let (other, tail) = other.split_at_checked(end).unwrap_or_default();
+        for part in ascii.as_bytes().chunks(16) {
+            blank = squeeze_part(part, blank, &mut out);
         }
+        for c in other.chars().flat_map(char::to_lowercase) {
+            if !c.is_whitespace() {
+                out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
+            } else if !blank {
+                out.push(b' ');
+            }
+            blank = c.is_whitespace();
+        }
+        rest = tail;
     }
-    out
+    String::from_utf8(out).unwrap_or_default()
+}
+
+/// Writes some ASCII in small letters, `blank` telling whether a blank stands before it. Returns whether one stands
+/// at its end.
+fn squeeze_part(part: &[u8], mut blank: bool, out: &mut Vec<u8>) -> bool {
+    let is_control = |b: u8| b < b'\t' || (b > b'\r' && b < b' ') || b == 0x7f;
+    let small = |b: u8| if b < b' ' { b' ' } else { b.to_ascii_lowercase() };
+    // Mostly there is nothing to leave out, which is told without a branch for each byte.
+    let controls = part.iter().fold(false, |any, b| any | is_control(*b));
+    let are_blank = |first: u8, second: u8| first.max(second) <= b' ';
+    let pairs = part.iter().zip(part.get(1..).unwrap_or_default());
+    let doubled = pairs.fold(false, |any, (first, second)| any | are_blank(*first, *second));
+    let opens = blank && part.first().is_some_and(|b| *b <= b' ');
+    if !(controls | doubled | opens) {
+        out.extend(part.iter().map(|b| small(*b)));
+        return part.last().map_or(blank, |b| *b <= b' ');
+    }
+    for b in part.iter().filter(|b| !is_control(**b)) {
+        let is_blank = *b <= b' ';
+        if !(is_blank && blank) {
+            out.push(small(*b));
+        }
+        blank = is_blank;
+    }
+    blank
 }
 
 /// The run around a piece of `ours` and an equal one at `place` of `theirs`, and where it begins there; `None`

@@ -51,11 +51,14 @@ fn is_scheme_byte(b: u8) -> bool {
 fn url_end(text: &str, from: usize) -> usize {
     let mut end = from;
     for (at, c) in cut(text, from..text.len()).char_indices() {
-        if c.is_whitespace()
-            || c.is_control()
-            || "<>\"`{}|^\u{ab}\u{bb}\u{201c}\u{201d}".contains(c)
-            || at > LONGEST_URL
-        {
+        let ends = match c {
+            '!' | '#'..=';' | '=' | '?'..=']' | '_' | 'a'..='z' | '~' => false,
+            '<' | '>' | '"' | '`' | '{' | '}' | '|' | '^' | '\u{ab}' | '\u{bb}' | '\u{201c}' | '\u{201d}' => {
+                true
+            }
+            c => c.is_whitespace() || c.is_control(),
+        };
+        if ends || at > LONGEST_URL {
             break;
         }
         end = from + at + c.len_utf8();
@@ -66,8 +69,8 @@ fn url_end(text: &str, from: usize) -> usize {
 /// Takes sentence punctuation and unbalanced closing brackets off the end.
 fn trim_url(text: &str, from: usize, mut end: usize) -> usize {
     let mut body = cut(text, from..end);
-    let mut round = count(body, '(', ')');
-    let mut square = count(body, '[', ']');
+    let mut round = count(body, b'(', b')');
+    let mut square = count(body, b'[', b']');
     while let Some(last) = body.chars().next_back() {
         let drop = match last {
             '.' | ',' | ';' | ':' | '!' | '?' | '\'' | '*' | '_' | '~' | '\\' | '\u{2019}' | '\u{3002}' => {
@@ -102,8 +105,8 @@ fn trim_url(text: &str, from: usize, mut end: usize) -> usize {
     end
 }
 
-fn count(text: &str, open: char, close: char) -> i32 {
-    text.chars().fold(0, |sum, c| sum + i32::from(c == open) - i32::from(c == close))
+fn count(text: &str, open: u8, close: u8) -> i32 {
+    text.bytes().fold(0, |sum, b| sum + i32::from(b == open) - i32::from(b == close))
 }
 
 /// The spans of host names and urls without a scheme, outside the given (ordered) spans.

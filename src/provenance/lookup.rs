@@ -8,8 +8,9 @@ use super::decode;
 use super::engine::{Engine, is_firm};
 use super::fold::{fold, lower};
 use super::index::{LONGEST, Look, Occurrence, Passage};
+use super::prints::pair;
 use super::query::{self, Form};
-use super::take::{own_form, pair};
+use super::take::own_form;
 use super::text::{around, cut};
 use super::{Alteration, AlterationSize, Decoding, Destination, Floor, Kind, Place, PlaceKind, Trace};
 
@@ -327,7 +328,7 @@ impl Engine {
                     }
                 };
                 atoms::atoms(&layer.view.text, &mut see);
-                atoms::whole(&layer.view.text, &mut see);
+                atoms::whole(&layer.view.text, true, &mut see);
                 if place.is_none() && class == Class::Leaf {
                     let words: Vec<String> = form.split(' ').map(str::to_owned).collect();
                     place = find_words(&lower(&layer.view.text), &words).into_iter().next();

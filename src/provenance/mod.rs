@@ -27,6 +27,7 @@ mod links;
 mod lookup;
 mod numbers;
 mod own;
+mod prints;
 mod query;
 #[cfg(test)]
 mod respelled_tests;
@@ -38,6 +39,7 @@ mod split;
 mod structure;
 mod take;
 mod text;
+mod tokens;
 mod trace;
 mod trusted;
 mod urls;

@@ -14,21 +14,38 @@ const MOST_GROUPS: usize = 12;
 pub(crate) fn numbers(text: &str, sink: &mut Sink<'_>) {
     let bytes = text.as_bytes();
     let mut at = 0;
-    while at < bytes.len() {
-        let b = byte(bytes, at);
-        let clean = at == 0 || !is_word(byte(bytes, at - 1));
-        if clean && b.is_ascii_digit() {
-            at = digits(text, at, sink);
-        } else if clean && b.is_ascii_alphabetic() {
-            at = iban(text, at, sink).unwrap_or(at);
-            while is_word(byte(bytes, at)) {
+    while let Some(digit) = next_digit(bytes, at) {
+        // A country code stands right before its check digits. All else before the digit says nothing.
+        at = at.max(digit.saturating_sub(2));
+        while at <= digit {
+            let b = byte(bytes, at);
+            let clean = at == 0 || !is_word(byte(bytes, at - 1));
+            if clean && b.is_ascii_digit() {
+                at = digits(text, at, sink);
+            } else if clean && b.is_ascii_alphabetic() {
+                at = iban(text, at, sink).unwrap_or(at);
+                while is_word(byte(bytes, at)) {
+                    at += 1;
+                }
+            } else {
                 at += 1;
             }
-            at = at.max(1);
-        } else {
-            at += 1;
         }
     }
+}
+
+/// The place of the next digit.
+fn next_digit(bytes: &[u8], from: usize) -> Option<usize> {
+    let rest = bytes.get(from..)?;
+    let mut at = 0;
+    // Sixteen at a time, without a branch for each.
+    for part in rest.chunks(16) {
+        if part.iter().fold(false, |any, b| any | b.is_ascii_digit()) {
+            return part.iter().position(u8::is_ascii_digit).map(|ahead| from + at + ahead);
+        }
+        at += part.len();
+    }
+    None
 }
 
 fn is_word(b: u8) -> bool {

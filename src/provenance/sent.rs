@@ -118,7 +118,7 @@ impl Engine {
                 found.push((class, self.print(class, form)));
             };
             atoms::atoms(&view.text, &mut sink);
-            atoms::whole(&view.text, &mut sink);
+            atoms::whole(&view.text, true, &mut sink);
             if depth < 3 && budget > 0 {
                 open.extend(decode::derive(&text, &view.text, &[]).into_iter().map(|d| (d.text, depth + 1)));
             }

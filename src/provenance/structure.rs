@@ -310,9 +310,9 @@ fn lines(text: &str) -> Structure {
             continue;
         }
         let Some((key, from)) = key_of(body) else {
-            opening = false;
             all = false;
-            continue;
+            // What the text opens with is over, and of what follows nothing counts.
+            break;
         };
         let value = cut(body, from..body.len());
         let trimmed = value.trim();

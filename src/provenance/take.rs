@@ -1,22 +1,22 @@
 //! Taking in: a message becomes leaves, a leaf becomes passages, a passage becomes atoms and words in the
 //! index, each with the kind of place it stood in.
 
-use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
 use super::atoms::{self, Class};
 use super::canon::{shape_of, strict_form};
 use super::decode;
-use super::engine::{Engine, Meta, Record, word_print};
+use super::engine::{Engine, Meta, Record};
 use super::fields::{self, FieldKind};
-use super::fold::{View, fold, lower};
+use super::fold::{View, fold};
 use super::index::{Chunk, Look, Occurrence, Passage, order};
 use super::links;
 use super::own::OwnPaths;
+use super::prints::{self, word_print};
 use super::structure::{self, Field, Stands};
 use super::text::cut;
-use super::walk::{Form, Trail, walk};
+use super::walk::{Form, Stand, is_json, walk};
 use super::{Decoding, Kind, PlaceKind};
 
 /// JSON inside text inside JSON is read this deep.
@@ -26,11 +26,11 @@ const DEEPEST_TEXT: usize = 3;
 pub(crate) const MOST_NAMES: usize = 1 << 18;
 
 /// Where a leaf stands and what is known of it.
-#[derive(Clone)]
+#[derive(Clone, Copy)]
 struct Leaf<'a> {
-    path: String,
-    key: Cow<'a, str>,
-    chain: Vec<Decoding>,
+    path: &'a str,
+    key: &'a str,
+    chain: &'a [Decoding],
     form: Form,
     stands: Stands,
     nested: usize,
@@ -70,9 +70,9 @@ impl Engine {
             _ => BTreeSet::new(),
         };
         let frame = Frame { record, own: OwnPaths::find(record.message, record.own_data), upstream, echo };
-        walk(record.message, &mut |trail, text, form| {
+        walk(record.message, "", &mut |trail, text, form| {
             if form != Form::Key || !self.is_known_name(&frame, text.trim()) {
-                self.leaf(&frame, &text, &leaf_of(trail, form));
+                self.leaf(&frame, &text, &leaf_of(trail.stand(form), form));
             }
         });
         if self.bytes() > self.limits.bytes {
@@ -121,21 +121,22 @@ impl Engine {
 
     /// Reads a text that is JSON as leaves; `false` when it is not.
     fn json(&mut self, frame: &Frame<'_>, text: &str, leaf: &Leaf<'_>) -> bool {
-        // Twice, because nothing may be noted before all of it is known to be JSON, and nothing is kept meanwhile.
-        if !walk(text.as_bytes(), &mut |_, _, _| {}) {
+        // Read before, because nothing may be noted until all of it is known to be JSON, and nothing is kept meanwhile.
+        if !is_json(text.as_bytes()) {
             return false;
         }
         let chain: Vec<Decoding> = leaf.chain.iter().copied().chain([Decoding::Structure]).collect();
-        walk(text.as_bytes(), &mut |trail, text, form| {
+        // Where the key of the whole says something, it says it of what has no key of its own.
+        let key = if self.keys.kind(leaf.key).is_some() { leaf.key } else { "" };
+        walk(text.as_bytes(), &format!("{} » ", leaf.path), &mut |trail, text, form| {
             if form == Form::Key && self.is_known_name(frame, text.trim()) {
                 return;
             }
-            let mut below = leaf_of(trail, form);
-            if below.key.is_empty() && fields::field_kind(&leaf.key).is_some() {
-                below.key.clone_from(&leaf.key);
+            let mut below = leaf_of(trail.stand(form), form);
+            if below.key.is_empty() {
+                below.key = key;
             }
-            below.chain.clone_from(&chain);
-            below.path = format!("{} » {}", leaf.path, below.path);
+            below.chain = &chain;
             below.nested = leaf.nested + 1;
             self.leaf(frame, &text, &below);
         });
@@ -146,12 +147,11 @@ impl Engine {
         // ORDER: values that do not stand in the text letter by letter first, so that a declared field is
         // not found later than the text around it.
         for field in fields.iter().filter(|field| !field.verbatim) {
-            let mut chain = leaf.chain.clone();
-            chain.push(Decoding::Structure);
+            let chain: Vec<Decoding> = leaf.chain.iter().copied().chain([Decoding::Structure]).collect();
             let inner = Leaf {
-                path: format!("{} » {}", leaf.path, field.path),
-                key: field.key.as_str().into(),
-                chain,
+                path: &below(leaf, field),
+                key: &field.key,
+                chain: &chain,
                 form: Form::Text,
                 stands: field.stands,
                 nested: DEEPEST_TEXT,
@@ -169,19 +169,23 @@ impl Engine {
             let declared = frame.own.kinds(path).is_some_and(<[Kind]>::is_empty);
             if declared { PlaceKind::IdentityField } else { text_kind }
         };
-        let free = part(&leaf.path);
+        let free = part(leaf.path);
         let whole = if leaf.form == Form::Rest {
             Scalar::Plain
         } else {
             let stands = if leaf.form == Form::Key { Stands::Name } else { leaf.stands };
-            scalar_kind(&leaf.key, text, stands)
+            scalar_kind(self.keys.kind(leaf.key), leaf.key, text, stands)
         };
         let scalars: Vec<(Range<usize>, Scalar, PlaceKind)> = fields
             .iter()
             .filter(|field| field.verbatim)
             .map(|field| {
                 let free = if frame.own.is_empty() { text_kind } else { part(&below(leaf, field)) };
-                (field.range.clone(), scalar_kind(&field.key, &field.text, field.stands), free)
+                (
+                    field.range.clone(),
+                    scalar_kind(self.keys.kind(&field.key), &field.key, &field.text, field.stands),
+                    free,
+                )
             })
             .collect();
         let trimmed = text.len() - text.trim_start().len()..text.trim_end().len();
@@ -196,10 +200,8 @@ impl Engine {
             }
         };
         let view = fold(text);
-        let mut chain = leaf.chain.clone();
-        if !view.is_same() {
-            chain.push(Decoding::Fold);
-        }
+        let folded = (!view.is_same()).then_some(Decoding::Fold);
+        let chain = leaf.chain.iter().copied().chain(folded).collect();
         let derived = decode::derive(text, &view.text, &[]);
         let plan = Passage {
             start: 0,
@@ -207,23 +209,25 @@ impl Engine {
             offset: 0,
             coded: !derived.is_empty(),
             kind: whole.kind(Class::Leaf, free),
-            path: leaf.path.clone(),
+            path: leaf.path.to_owned(),
             chain,
         };
         let chunks = self.store.push(text, plan);
-        self.sample(text, &chunks);
+        self.sample(text, &view.text, &chunks);
         let noted = Noted { chunks: &chunks, kind: &kind, origin: None };
         self.note(frame, &view, &noted);
         if !view.is_same() {
             self.urls(frame, text, &noted);
         }
         self.chunk_words(text, &view, &chunks);
-        self.whole(frame, text, 0, &noted);
-        if let Some(kinds) = frame.own.kinds(&leaf.path).filter(|_| leaf.form != Form::Key) {
+        self.whole(frame, text, &view.text, 0, &noted);
+        if let Some(kinds) = frame.own.kinds(leaf.path).filter(|_| leaf.form != Form::Key) {
             self.own(frame, text, kinds, 0, &chunks);
         }
         for field in fields.iter().filter(|field| field.verbatim) {
-            self.whole(frame, &field.text, field.range.start, &noted);
+            if field.text.len() <= 2 * atoms::LONGEST_LEAF {
+                self.whole(frame, &field.text, &fold(&field.text).text, field.range.start, &noted);
+            }
             if !frame.own.is_empty()
                 && field.stands != Stands::Name
                 && let Some(kinds) = frame.own.kinds(&below(leaf, field))
@@ -268,45 +272,24 @@ impl Engine {
     }
 
     fn words(&mut self, folded: &str, block: u32, layered: Layered) {
-        let mut small = std::mem::take(&mut self.lowered);
-        small.clear();
-        if folded.is_ascii() {
-            small.push_str(folded);
-            small.make_ascii_lowercase();
-        } else {
-            small.push_str(&lower(folded));
-        }
         let phrases = match layered {
             Layered::Yes => &mut self.coded_phrases,
             Layered::No => &mut self.phrases,
         };
-        let key = &self.key;
-        let mut before = None;
-        for word in small.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()) {
-            let print = word_print(key, word);
-            phrases.add(block, print);
-            if let Some(before) = before {
-                phrases.add(block, pair(before, print));
-            }
-            before = Some(print);
-        }
-        self.lowered = small;
+        prints::words(&self.key, folded, &mut self.words, || phrases.signature(block));
     }
 
-    fn whole(&mut self, frame: &Frame<'_>, text: &str, base: usize, noted: &Noted<'_>) {
+    /// Notes what a text is as a whole. It stands from `base` on.
+    fn whole(&mut self, frame: &Frame<'_>, text: &str, folded: &str, base: usize, noted: &Noted<'_>) {
         if text.len() > 2 * atoms::LONGEST_LEAF {
             return;
         }
-        let view = fold(text);
         let lead = text.len() - text.trim_start().len();
         let range = base + lead..base + text.trim_end().len();
         let (kind, _) = (noted.kind)(Class::Leaf, &range);
-        atoms::whole(&view.text, &mut |class, form, _| {
-            // Short and generic words count only where they are all of what a field names.
-            if class != Class::Scalar || kind == PlaceKind::IdentityField {
-                self.put(frame, class, form, &range, noted);
-            }
-        });
+        // Short and generic words count only where they are all of what a field names.
+        let scalars = kind == PlaceKind::IdentityField;
+        atoms::whole(folded, scalars, &mut |class, form, _| self.put(frame, class, form, &range, noted));
     }
 
     /// Notes the STRICT forms of a value in an own-data field.
@@ -357,7 +340,7 @@ impl Engine {
         let walk = decode::layers(text, view, first, &|text| word_print(&key, text), &mut |layer| {
             let noted = Noted { chunks, kind: &|_, _| (free, false), origin: Some(layer.origin.clone()) };
             self.note(frame, layer.view, &noted);
-            self.whole(frame, layer.text, 0, &noted);
+            self.whole(frame, layer.text, &layer.view.text, 0, &noted);
             if let Some(chunk) = chunk_at(chunks, layer.origin.start) {
                 self.words(&layer.view.text, chunk.block, Layered::Yes);
             }
@@ -379,11 +362,6 @@ enum Layered {
 /// The part of a passage that holds a place.
 fn chunk_at(chunks: &[Chunk], at: usize) -> Option<&Chunk> {
     chunks.get(chunks.partition_point(|chunk| chunk.from <= at).saturating_sub(1))
-}
-
-/// The fingerprint of two neighbouring words.
-pub(crate) fn pair(first: u64, second: u64) -> u64 {
-    (first.rotate_left(17) ^ second).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
 /// The STRICT forms of an own-data value, as the index holds them, of these kinds or of all.
@@ -417,20 +395,20 @@ fn below(leaf: &Leaf<'_>, field: &Field) -> String {
     format!("{} » {}", leaf.path, field.path)
 }
 
-fn leaf_of(trail: &Trail, form: Form) -> Leaf<'static> {
+fn leaf_of(stand: Stand<'_>, form: Form) -> Leaf<'_> {
     Leaf {
-        path: trail.path(),
-        key: trail.key(form).unwrap_or_default().to_owned().into(),
-        chain: Vec::new(),
+        path: stand.path,
+        key: stand.key,
+        chain: &[],
         form,
-        stands: if trail.is_item() { Stands::Item } else { Stands::Member },
+        stands: if stand.is_item { Stands::Item } else { Stands::Member },
         nested: 0,
     }
 }
 
-/// What kind of place a whole scalar under a key is, before the class of an atom in it is known.
-fn scalar_kind(key: &str, text: &str, stands: Stands) -> Scalar {
-    let field = fields::field_kind(key);
+/// What kind of place a whole scalar under a key is, which says what `field` is, before the class of an atom in it
+/// is known.
+fn scalar_kind(field: Option<FieldKind>, key: &str, text: &str, stands: Stands) -> Scalar {
     match stands {
         // Of names only addresses count: `{"shared_with": {"ana@a.test": "rw"}}`.
         Stands::Name if shape_of(text).is_none() => return Scalar::Plain,

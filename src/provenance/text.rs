@@ -5,6 +5,22 @@
 
 use std::ops::Range;
 
+/// A table of what a function says of each byte.
+macro_rules! of_each_byte {
+    ($of:path) => {{
+        let mut all = [$of(0); 256];
+        let mut byte = 0_u8;
+        let mut rest: &mut [_] = &mut all;
+        while let Some((first, tail)) = rest.split_first_mut() {
+            *first = $of(byte);
+            byte = byte.wrapping_add(1);
+            rest = tail;
+        }
+        all
+    }};
+}
+pub(crate) use of_each_byte;
+
 /// The part of a text, or nothing where the range is not on character boundaries.
 pub(crate) fn cut(text: &str, range: Range<usize>) -> &str {
     text.get(range).unwrap_or_default()

@@ -17,46 +17,76 @@ enum Step {
     Item(usize),
 }
 
+impl Step {
+    fn rename(&mut self, name: &str) {
+        match self {
+            Self::Member(known) => {
+                known.clear();
+                known.push_str(name);
+            }
+            Self::Item(_) => *self = Self::Member(name.to_owned()),
+        }
+    }
+}
+
 /// Where a leaf stands.
-#[derive(Debug, Default, Clone)]
+#[derive(Debug, Default)]
 pub(crate) struct Trail {
     steps: Vec<Step>,
+    /// The path as it was written last, and where in it each step ends that still stands as it was written.
+    path: String,
+    ends: Vec<usize>,
+    /// What stands before the path.
+    lead: usize,
 }
 
 impl Trail {
-    /// The normalised path (RFC 9535 section 2.7); a very deep one is cut and ends in `…`.
-    pub(crate) fn path(&self) -> String {
-        let mut out = String::from("$");
-        for step in &self.steps {
-            if out.len() > LONGEST_PATH {
-                out.push('…');
+    /// A trail whose paths follow the one given.
+    fn below(above: &str) -> Self {
+        let mut path = String::with_capacity(above.len() + 64);
+        path.push_str(above);
+        Self { lead: above.len(), path, ..Self::default() }
+    }
+
+    /// Writes the normalised path (RFC 9535 section 2.7); a very deep one is cut and ends in `…`.
+    fn path(&mut self) {
+        self.path.truncate(self.ends.last().copied().unwrap_or(self.lead));
+        if self.ends.is_empty() {
+            self.path.push('$');
+        }
+        for step in self.steps.iter().skip(self.ends.len()) {
+            if self.path.len() - self.lead > LONGEST_PATH {
+                self.path.push('…');
                 break;
             }
-            match step {
-                Step::Item(at) => {
-                    let _ = write!(out, "[{at}]");
-                }
-                Step::Member(name) => {
-                    out.push_str("['");
-                    for c in name.chars().take(64) {
-                        match c {
-                            '\'' => out.push_str("\\'"),
-                            '\\' => out.push_str("\\\\"),
-                            c if c.is_control() => {
-                                let _ = write!(out, "\\u{:04x}", u32::from(c));
-                            }
-                            c => out.push(c),
-                        }
-                    }
-                    out.push_str("']");
-                }
-            }
+            write_step(step, &mut self.path);
+            self.ends.push(self.path.len());
         }
-        out
+    }
+
+    fn push(&mut self, step: Step) {
+        self.steps.push(step);
+    }
+
+    fn pop(&mut self) {
+        self.steps.pop();
+        self.ends.truncate(self.steps.len());
+    }
+
+    /// The last step, to be changed.
+    fn last(&mut self) -> Option<&mut Step> {
+        self.ends.truncate(self.steps.len().saturating_sub(1));
+        self.steps.last_mut()
+    }
+
+    /// Where the value stands.
+    pub(crate) fn stand(&mut self, form: Form) -> Stand<'_> {
+        self.path();
+        Stand { path: &self.path, key: self.key(form).unwrap_or_default(), is_item: self.is_item() }
     }
 
     /// The nearest member name above a value, or above the object that a member name stands in.
-    pub(crate) fn key(&self, form: Form) -> Option<&str> {
+    fn key(&self, form: Form) -> Option<&str> {
         let own = usize::from(form == Form::Key);
         self.steps.iter().rev().skip(own).find_map(|step| match step {
             Step::Member(name) => Some(name.as_str()),
@@ -64,9 +94,40 @@ impl Trail {
         })
     }
 
-    /// Whether the value is an item of a list.
-    pub(crate) fn is_item(&self) -> bool {
+    fn is_item(&self) -> bool {
         matches!(self.steps.last(), Some(Step::Item(_)))
+    }
+}
+
+/// Where a value stands.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Stand<'a> {
+    pub(crate) path: &'a str,
+    /// The nearest member name above it; empty where there is none.
+    pub(crate) key: &'a str,
+    /// Whether it is an item of a list.
+    pub(crate) is_item: bool,
+}
+
+fn write_step(step: &Step, out: &mut String) {
+    match step {
+        Step::Item(at) => {
+            let _ = write!(out, "[{at}]");
+        }
+        Step::Member(name) => {
+            out.push_str("['");
+            for c in name.chars().take(64) {
+                match c {
+                    '\'' => out.push_str("\\'"),
+                    '\\' => out.push_str("\\\\"),
+                    c if c.is_control() => {
+                        let _ = write!(out, "\\u{:04x}", u32::from(c));
+                    }
+                    c => out.push(c),
+                }
+            }
+            out.push_str("']");
+        }
     }
 }
 
@@ -83,79 +144,54 @@ pub(crate) enum Form {
     Rest,
 }
 
-/// Walks a JSON text and hands on each leaf. Linear in its length. Returns whether all of it was JSON.
-pub(crate) fn walk(json: &[u8], leaf: &mut dyn FnMut(&Trail, Cow<'_, str>, Form)) -> bool {
-    let mut trail = Trail::default();
-    let mut at = 0;
+/// Receives leaves: where each stands, its text, what it is.
+pub(crate) type Leaves<'a> = dyn FnMut(&mut Trail, Cow<'_, str>, Form) + 'a;
+
+/// Walks a JSON text and hands on each leaf; paths follow `above`. Linear in its length. Returns whether all of it
+/// was JSON.
+pub(crate) fn walk(json: &[u8], above: &str, leaf: &mut Leaves<'_>) -> bool {
+    let mut trail = Trail::below(above);
     // Whether the innermost open bracket is an object, and a member name is due.
     let mut open: Vec<bool> = Vec::new();
     let mut name_due = false;
-    while at < json.len() {
-        match byte(json, at) {
-            b' ' | b'\t' | b'\n' | b'\r' => at += 1,
-            b'{' => {
-                open.push(true);
-                trail.steps.push(Step::Member(String::new()));
-                name_due = true;
-                at += 1;
+    let mut at = 0;
+    while let Some(piece) = next_piece(json, &mut at) {
+        match piece {
+            Piece::Open(is_object) => {
+                open.push(is_object);
+                trail.push(if is_object { Step::Member(String::new()) } else { Step::Item(0) });
+                name_due = is_object;
             }
-            b'[' => {
-                open.push(false);
-                trail.steps.push(Step::Item(0));
-                name_due = false;
-                at += 1;
-            }
-            b'}' | b']' => {
+            Piece::Close => {
                 open.pop();
-                trail.steps.pop();
+                trail.pop();
                 name_due = false;
-                at += 1;
             }
-            b',' => {
-                match (open.last(), trail.steps.last_mut()) {
-                    (Some(true), _) => name_due = true,
-                    (_, Some(Step::Item(item))) => *item += 1,
-                    _ => {}
-                }
-                at += 1;
-            }
-            b':' => {
-                name_due = false;
-                at += 1;
-            }
-            b'"' => {
-                let Some(end) = string_end(json, at + 1) else {
-                    rest(json, at, &trail, leaf);
-                    return false;
-                };
-                let text = unescape(json.get(at + 1..end).unwrap_or_default());
-                if name_due {
-                    if let Some(step) = trail.steps.last_mut() {
-                        *step = Step::Member(text.clone().into_owned());
+            Piece::Comma => match open.last() {
+                Some(true) => name_due = true,
+                _ => {
+                    if let Some(Step::Item(item)) = trail.last() {
+                        *item += 1;
                     }
-                    leaf(&trail, text, Form::Key);
+                }
+            },
+            Piece::Colon => name_due = false,
+            Piece::Text(raw) => {
+                let text = unescape(raw);
+                if name_due {
+                    if let Some(step) = trail.last() {
+                        step.rename(&text);
+                    }
+                    leaf(&mut trail, text, Form::Key);
                     name_due = false;
                 } else {
-                    leaf(&trail, text, Form::Text);
+                    leaf(&mut trail, text, Form::Text);
                 }
-                at = end + 1;
             }
-            b'-' | b'0'..=b'9' => {
-                let end = literal_end(json, at);
-                let text = String::from_utf8_lossy(json.get(at..end).unwrap_or_default());
-                leaf(&trail, text, Form::Number);
-                at = end.max(at + 1);
-            }
-            b't' | b'f' | b'n' => {
-                let end = literal_end(json, at);
-                if !matches!(json.get(at..end), Some(b"true" | b"false" | b"null")) {
-                    rest(json, at, &trail, leaf);
-                    return false;
-                }
-                at = end;
-            }
-            _ => {
-                rest(json, at, &trail, leaf);
+            Piece::Number(raw) => leaf(&mut trail, String::from_utf8_lossy(raw), Form::Number),
+            Piece::Literal => {}
+            Piece::Rest(raw) => {
+                leaf(&mut trail, String::from_utf8_lossy(raw), Form::Rest);
                 return false;
             }
         }
@@ -163,8 +199,68 @@ pub(crate) fn walk(json: &[u8], leaf: &mut dyn FnMut(&Trail, Cow<'_, str>, Form)
     open.is_empty()
 }
 
-fn rest(json: &[u8], at: usize, trail: &Trail, leaf: &mut dyn FnMut(&Trail, Cow<'_, str>, Form)) {
-    leaf(trail, String::from_utf8_lossy(json.get(at..).unwrap_or_default()), Form::Rest);
+/// Whether all of a text is JSON to [`walk`].
+pub(crate) fn is_json(json: &[u8]) -> bool {
+    let mut open = 0_usize;
+    let mut at = 0;
+    while let Some(piece) = next_piece(json, &mut at) {
+        match piece {
+            Piece::Open(_) => open += 1,
+            Piece::Close => open = open.saturating_sub(1),
+            Piece::Rest(_) => return false,
+            _ => {}
+        }
+    }
+    open == 0
+}
+
+/// What JSON is made of, as it is written.
+enum Piece<'a> {
+    /// A bracket, and whether it is that of an object.
+    Open(bool),
+    Close,
+    Comma,
+    Colon,
+    /// A string without its quotes.
+    Text(&'a [u8]),
+    Number(&'a [u8]),
+    Literal,
+    /// All from what is no JSON.
+    Rest(&'a [u8]),
+}
+
+fn next_piece<'a>(json: &'a [u8], at: &mut usize) -> Option<Piece<'a>> {
+    while matches!(byte(json, *at), b' ' | b'\t' | b'\n' | b'\r') {
+        *at += 1;
+    }
+    let start = *at;
+    let first = *json.get(start)?;
+    *at += 1;
+    let piece = match first {
+        b'{' | b'[' => Piece::Open(first == b'{'),
+        b'}' | b']' => Piece::Close,
+        b',' => Piece::Comma,
+        b':' => Piece::Colon,
+        b'"' => match string_end(json, *at) {
+            Some(end) => {
+                *at = end + 1;
+                Piece::Text(json.get(start + 1..end).unwrap_or_default())
+            }
+            None => Piece::Rest(json.get(start..).unwrap_or_default()),
+        },
+        b'-' | b'0'..=b'9' => {
+            *at = literal_end(json, start).max(start + 1);
+            Piece::Number(json.get(start..*at).unwrap_or_default())
+        }
+        _ => {
+            *at = literal_end(json, start);
+            match json.get(start..*at) {
+                Some(b"true" | b"false" | b"null") => Piece::Literal,
+                _ => Piece::Rest(json.get(start..).unwrap_or_default()),
+            }
+        }
+    };
+    Some(piece)
 }
 
 fn literal_end(json: &[u8], from: usize) -> usize {
@@ -191,11 +287,13 @@ fn unescape(raw: &[u8]) -> Cow<'_, str> {
     }
     let mut out: Vec<u8> = Vec::with_capacity(raw.len());
     let mut at = 0;
-    while let Some(b) = raw.get(at) {
-        if *b != b'\\' {
-            out.push(*b);
-            at += 1;
-            continue;
+    loop {
+        let rest = raw.get(at..).unwrap_or_default();
+        let plain = memchr::memchr(b'\\', rest).unwrap_or(rest.len());
+        out.extend_from_slice(rest.get(..plain).unwrap_or_default());
+        at += plain;
+        if at >= raw.len() {
+            break;
         }
         let escape = byte(raw, at + 1);
         at += 2;
@@ -241,8 +339,9 @@ mod tests {
 
     fn leaves(json: &str) -> Vec<String> {
         let mut all = Vec::new();
-        walk(json.as_bytes(), &mut |trail, text, form| {
-            all.push(format!("{} {:?} {form:?} {text}", trail.path(), trail.key(form).unwrap_or("")));
+        walk(json.as_bytes(), "", &mut |trail, text, form| {
+            let Stand { path, key, .. } = trail.stand(form);
+            all.push(format!("{path} {key:?} {form:?} {text}"));
         });
         all
     }

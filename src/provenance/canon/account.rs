@@ -4,15 +4,18 @@
 /// there or it is too short or long for an account.
 pub(crate) fn compact(text: &str) -> Option<String> {
     let mut out = String::new();
+    let mut digits = 0;
     for c in text.trim().chars() {
         match c {
-            '0'..='9' | 'A'..='Z' | 'a'..='z' => out.push(c.to_ascii_uppercase()),
+            '0'..='9' | 'A'..='Z' | 'a'..='z' if out.len() < 34 => {
+                digits += usize::from(c.is_ascii_digit());
+                out.push(c.to_ascii_uppercase());
+            }
             ' ' | '-' | '.' | '/' | '\u{a0}' | '\u{202f}' => {}
             _ => return None,
         }
     }
-    let digits = out.bytes().filter(u8::is_ascii_digit).count();
-    ((6..=34).contains(&out.len()) && digits >= 4).then_some(out)
+    (out.len() >= 6 && digits >= 4).then_some(out)
 }
 
 /// Whether a compact text is an IBAN: country, check digits, and a remainder of 1.

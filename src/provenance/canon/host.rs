@@ -1,6 +1,7 @@
 //! Host names and addresses: IDNA (UTS 46), the WHATWG host parser, and the public suffix list.
 
 use core::net::{IpAddr, Ipv6Addr};
+use std::borrow::Cow;
 
 use url::Host;
 
@@ -17,7 +18,9 @@ const FILE_LIKE: [&str; 24] = [
 
 /// A domain in its IDNA ASCII form, lower case, without root dot; `None` when it is not one.
 pub(crate) fn domain_ascii(text: &str) -> Option<String> {
-    let ascii = idna::domain_to_ascii(text).ok()?;
+    // Plain names are as they should be, and most names are plain.
+    let plain = text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'.');
+    let ascii = if plain { Cow::Borrowed(text) } else { Cow::Owned(idna::domain_to_ascii(text).ok()?) };
     let ascii = ascii.strip_suffix('.').unwrap_or(&ascii);
     let sound = !ascii.is_empty()
         && ascii.len() <= 253
@@ -100,7 +103,7 @@ pub(crate) fn loose(folded: &str) -> String {
 
 /// Whether a name has letters in punycode.
 pub(crate) fn is_punycode(name: &str) -> bool {
-    name.as_bytes().windows(4).any(|mark| mark.eq_ignore_ascii_case(b"xn--"))
+    name.contains('-') && name.as_bytes().windows(4).any(|mark| mark.eq_ignore_ascii_case(b"xn--"))
 }
 
 /// Whether the text stands for an IP address.

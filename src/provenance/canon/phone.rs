@@ -42,6 +42,10 @@ pub(crate) fn parse(text: &str) -> Option<Number> {
 }
 
 fn split_extension(text: &str) -> (&str, String) {
+    // Each of the marks has one of these.
+    if !text.contains([';', 'x', 'X', '#']) {
+        return (text, String::new());
+    }
     let lower = text.to_ascii_lowercase();
     for mark in [";ext=", " ext. ", " ext ", " ext.", " x", "x", "#"] {
         if let Some(at) = lower.find(mark) {

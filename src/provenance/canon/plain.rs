@@ -52,6 +52,9 @@ pub(crate) fn uuid(text: &str) -> Option<String> {
         Some(urn) if urn.eq_ignore_ascii_case("urn:uuid:") => text.get(9..)?,
         _ => text.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')).unwrap_or(text),
     };
+    if !matches!(text.len(), 32 | 36) {
+        return None;
+    }
     let groups: Vec<usize> = text.split('-').map(str::len).collect();
     if groups != [8, 4, 4, 4, 12] && groups != [32] {
         return None;

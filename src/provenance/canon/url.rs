@@ -9,12 +9,18 @@ use crate::provenance::text::is_hidden;
 /// Reads a whole text as an absolute url with a host. Tabs and newlines are dropped as the standard
 /// says; callers that decide trust refuse them first.
 pub(crate) fn parse(text: &str) -> Option<Url> {
+    parse_with_host(text).map(|(url, _)| url)
+}
+
+/// As [`parse`], with the host in one spelling.
+pub(crate) fn parse_with_host(text: &str) -> Option<(Url, String)> {
     let text = text.trim();
     if !has_scheme(text) {
         return None;
     }
     let url = Url::parse(text).ok()?;
-    (url.has_host() && host_of(&url).is_some()).then_some(url)
+    let name = host_of(&url)?;
+    Some((url, name))
 }
 
 /// Whether a text opens with `scheme:` followed by a slash or backslash.

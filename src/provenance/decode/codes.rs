@@ -2,7 +2,7 @@
 
 use super::views::{Derived, as_text, reversed, rot13};
 use crate::provenance::Decoding;
-use crate::provenance::text::{byte, cut};
+use crate::provenance::text::{byte, cut, of_each_byte};
 
 /// Fewest codes that make a list.
 const FEWEST: usize = 6;
@@ -78,27 +78,26 @@ pub(crate) fn derive(text: &str, all: &mut Vec<Derived>) {
     let mut lists: [List; 6] = Default::default();
     let mut open = false;
     let mut at = 0;
-    loop {
-        let rest = bytes.get(at..).unwrap_or_default();
-        let Some(skip) = rest.iter().position(u8::is_ascii_alphanumeric) else { break };
-        let start = at + skip;
-        let rest = bytes.get(start..).unwrap_or_default();
-        let mut length = rest.iter().position(|b| !b.is_ascii_alphanumeric()).unwrap_or(rest.len());
-        if length == 1 && byte(rest, 1) == b'+' {
-            let tail = rest.get(2..).unwrap_or_default();
-            length = 2 + tail.iter().position(|b| !b.is_ascii_alphanumeric()).unwrap_or(tail.len());
-        }
-        at = start + length;
-        let item = cut(text, start..at);
-        // Words are told from codes at a glance: a code has a digit, or two letters.
-        let code_like =
-            (2..=8).contains(&item.len()) && (item.len() == 2 || item.bytes().any(|b| b.is_ascii_digit()));
-        if !code_like && !open {
+    while let Some(b) = bytes.get(at) {
+        if signs_of(*b) & LETTER == 0 {
+            at += 1;
             continue;
         }
-        open = code_like;
+        let start = at;
+        let mut signs = run(bytes, &mut at);
+        if at - start == 1 && byte(bytes, at) == b'+' {
+            at += 1;
+            signs &= run(bytes, &mut at);
+        }
+        let item = cut(text, start..at);
+        let readable = may_be_code(item, signs);
+        // Words are told from codes at a glance.
+        if !readable && !open {
+            continue;
+        }
+        open = false;
         for (notation, list) in NOTATIONS.into_iter().zip(&mut lists) {
-            let code = if code_like { notation.read(item) } else { None };
+            let code = if readable { notation.read(item) } else { None };
             let near = list.codes.is_empty() || start - list.end <= WIDEST_GAP;
             if code.is_none() || !near {
                 close(text, notation, list, all);
@@ -109,11 +108,63 @@ pub(crate) fn derive(text: &str, all: &mut Vec<Derived>) {
                 }
                 list.codes.push(code);
                 list.end = at;
+                open = true;
             }
         }
     }
     for (notation, list) in NOTATIONS.into_iter().zip(&mut lists) {
         close(text, notation, list, all);
+    }
+}
+
+/// What a byte can be in an item: any letter or digit; a digit of a notation.
+const LETTER: u8 = 1;
+const HEX: u8 = 2;
+const DECIMAL: u8 = 4;
+const BINARY: u8 = 8;
+const TURNED: u8 = 16;
+
+const fn signs(b: u8) -> u8 {
+    match b {
+        b'0' | b'1' => LETTER | HEX | DECIMAL | BINARY | TURNED,
+        b'2'..=b'9' => LETTER | HEX | DECIMAL | TURNED,
+        b'a'..=b'f' | b'A'..=b'F' => LETTER | HEX,
+        b'n'..=b's' | b'N'..=b'S' => LETTER | TURNED,
+        b'g'..=b'z' | b'G'..=b'Z' => LETTER,
+        _ => 0,
+    }
+}
+
+const SIGNS: [u8; 256] = of_each_byte!(signs);
+
+fn signs_of(b: u8) -> u8 {
+    SIGNS.get(usize::from(b)).copied().unwrap_or(0)
+}
+
+/// Steps over letters and digits and says what all of them can be.
+fn run(bytes: &[u8], at: &mut usize) -> u8 {
+    let mut all = u8::MAX;
+    for b in bytes.get(*at..).unwrap_or_default() {
+        let signs = signs_of(*b);
+        if signs == 0 {
+            break;
+        }
+        all &= signs;
+        *at += 1;
+    }
+    all
+}
+
+/// Whether any notation may read an item.
+fn may_be_code(item: &str, signs: u8) -> bool {
+    let marked = matches!(item.as_bytes(), [b'0', b'x' | b'X', ..] | [_, b'+', ..])
+        && item.bytes().any(|b| b.is_ascii_digit());
+    match item.len() {
+        2 => signs & (HEX | DECIMAL | TURNED) != 0,
+        3 => marked || signs & DECIMAL != 0,
+        4..=6 => marked,
+        7 | 8 => marked || signs & BINARY != 0,
+        _ => false,
     }
 }
 

@@ -5,8 +5,8 @@ use std::ops::Range;
 
 use super::views::{Derived, derive};
 use crate::provenance::Decoding;
-use crate::provenance::engine::word_print;
 use crate::provenance::fold::{View, fold};
+use crate::provenance::prints::word_print;
 
 /// Encodings over encodings are undone this deep.
 const DEEPEST: usize = 3;

@@ -21,8 +21,7 @@ pub(crate) fn derive(text: &str, all: &mut Vec<Derived>) {
             skip = at + length;
         }
     }
-    let mut doubled: Vec<usize> = memchr::memmem::find_iter(bytes, b"__").collect();
-    doubled.extend(memchr::memmem::find_iter(bytes, b"~~"));
+    let doubled = doubled(bytes);
     if !doubled.is_empty() {
         spots.extend(doubled);
         spots.sort_unstable();
@@ -33,26 +32,38 @@ pub(crate) fn derive(text: &str, all: &mut Vec<Derived>) {
     }
 }
 
+/// Where `__` and `~~` stand.
+fn doubled(bytes: &[u8]) -> Vec<usize> {
+    let mut spots = Vec::new();
+    let mut skip = 0;
+    for at in memchr::memchr2_iter(b'_', b'~', bytes) {
+        if at >= skip && byte(bytes, at + 1) == byte(bytes, at) {
+            spots.push(at);
+            skip = at + 2;
+        }
+    }
+    spots
+}
+
 fn strip(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut from = 0;
-    for (at, c) in text.char_indices() {
+    for (at, b) in text.bytes().enumerate() {
         if at < from {
             continue;
         }
-        let mark = match c {
-            '<' | '*' | '`' => mark_at(text, at),
-            '_' | '~' if cut(text, at..at + 2) == "__" || cut(text, at..at + 2) == "~~" => Some((2, "")),
+        let mark = match b {
+            b'<' | b'*' | b'`' => mark_at(text, at),
+            b'_' | b'~' if byte(text.as_bytes(), at + 1) == b => Some((2, "")),
             _ => None,
         };
-        match mark {
-            Some((length, with)) => {
-                out.push_str(with);
-                from = at + length;
-            }
-            None => out.push(c),
+        if let Some((length, with)) = mark {
+            out.push_str(cut(text, from..at));
+            out.push_str(with);
+            from = at + length;
         }
     }
+    out.push_str(cut(text, from..text.len()));
     out
 }
 

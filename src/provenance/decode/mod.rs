@@ -11,6 +11,7 @@ mod layers;
 mod markup;
 mod runs;
 mod spelled;
+mod triggers;
 mod turned;
 mod views;
 

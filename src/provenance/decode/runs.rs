@@ -5,12 +5,13 @@
 //! laid over another.
 
 use std::ops::Range;
+use std::sync::LazyLock;
 
-use data_encoding::{BASE32_NOPAD, BASE64_NOPAD, BASE64URL_NOPAD, HEXLOWER_PERMISSIVE};
+use data_encoding::{BASE32_NOPAD, BASE64_NOPAD, BASE64URL_NOPAD, Encoding, HEXLOWER_PERMISSIVE};
 
 use super::views::{Derived, as_text, reversed, rot13};
 use crate::provenance::Decoding;
-use crate::provenance::text::{byte, cut};
+use crate::provenance::text::{byte, cut, of_each_byte};
 
 /// Shortest run that is looked at.
 const SHORTEST: usize = 12;
@@ -20,32 +21,45 @@ const WRAPPED: usize = 40;
 pub(crate) fn derive(text: &str, all: &mut Vec<Derived>) {
     let bytes = text.as_bytes();
     let mut at = 0;
-    while at < bytes.len() {
-        let rest = bytes.get(at..).unwrap_or_default();
-        let Some(skip) = rest.iter().position(|b| is_run_byte(*b)) else { return };
-        let start = at + skip;
+    while let Some(start) = next_run(bytes, at) {
         let (end, wrapped) = run_end(bytes, start);
-        at = end.max(start + 1);
-        if end - start >= SHORTEST {
-            let part = cut(text, start..end);
-            let mut from = start;
-            for line in part.split_inclusive(['\n', ' ', '\t', '\r']) {
-                let run = line.trim_end();
-                if run.len() >= SHORTEST {
-                    one(run, from..from + run.len(), all);
-                }
-                from += line.len();
+        at = end;
+        let part = cut(text, start..end);
+        let mut from = start;
+        for line in part.split_inclusive(['\n', ' ', '\t', '\r']) {
+            let run = line.trim_end();
+            if run.len() >= SHORTEST {
+                one(run, from..from + run.len(), all);
             }
-            if wrapped {
-                let run: String = part.chars().filter(|c| !c.is_whitespace()).collect();
-                one(&run, start..end, all);
-            }
+            from += line.len();
+        }
+        if wrapped {
+            let run: String = part.chars().filter(|c| !c.is_whitespace()).collect();
+            one(&run, start..end, all);
         }
     }
 }
 
-fn is_run_byte(b: u8) -> bool {
+/// Where the next run that is long enough starts. Looks from the end of where it could stand, so that most of a
+/// text is stepped over.
+fn next_run(bytes: &[u8], mut from: usize) -> Option<usize> {
+    loop {
+        let near = bytes.get(from..from + SHORTEST)?;
+        match near.iter().rposition(|b| !is_run_byte(*b)) {
+            Some(gap) => from += gap + 1,
+            None => return Some(from),
+        }
+    }
+}
+
+const fn runs_on(b: u8) -> bool {
     b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/' | b'_' | b'-')
+}
+
+const RUN_BYTES: [bool; 256] = of_each_byte!(runs_on);
+
+fn is_run_byte(b: u8) -> bool {
+    RUN_BYTES.get(usize::from(b)).copied().unwrap_or(false)
 }
 
 /// Where a run ends, over the line breaks of a wrapped one.
@@ -131,7 +145,26 @@ fn hex(run: &str) -> Option<String> {
     if !digits.len().is_multiple_of(2) || !digits.bytes().all(|b| b.is_ascii_hexdigit()) {
         return None;
     }
+    let mut head = [0; HEAD];
+    if let Some(first) = digits.as_bytes().get(..2 * HEAD) {
+        HEXLOWER_PERMISSIVE.decode_mut(first, &mut head).ok()?;
+        if !may_open_text(head) {
+            return None;
+        }
+    }
     as_text(&HEXLOWER_PERMISSIVE.decode(digits.as_bytes()).ok()?)
+}
+
+/// Bytes that tell most words and numbers from encoded text, at a fraction of the cost.
+const HEAD: usize = 6;
+
+/// Whether [`as_text`] may find text where the first bytes are these.
+fn may_open_text(head: [u8; HEAD]) -> bool {
+    let inked = |b: &u8| matches!(b, b' '..=b'~' | b'\t' | b'\n' | b'\r' | 0 | 0x80..);
+    // In UTF-16 every second byte is 0, else bytes that are no UTF-8 are no text.
+    let [_, second, ..] = head;
+    head.iter().all(inked)
+        && (second == 0 || !std::str::from_utf8(&head).is_err_and(|e| e.error_len().is_some()))
 }
 
 fn base32(run: &str) -> Option<String> {
@@ -144,10 +177,16 @@ fn base32(run: &str) -> Option<String> {
         1 | 3 | 6 => upper.len() - 1,
         _ => upper.len(),
     };
+    let lenient = LENIENT_BASE32.as_ref()?;
+    as_text(&lenient.decode(upper.get(..usable)?.as_bytes()).ok()?)
+}
+
+/// Base32 that does not mind bits left over at the end.
+static LENIENT_BASE32: LazyLock<Option<Encoding>> = LazyLock::new(|| {
     let mut lenient = BASE32_NOPAD.specification();
     lenient.check_trailing_bits = false;
-    as_text(&lenient.encoding().ok()?.decode(upper.get(..usable)?.as_bytes()).ok()?)
-}
+    lenient.encoding().ok()
+});
 
 /// Decodes base64 of either alphabet; whether bits are left over at the end says nothing.
 fn base64(run: &str) -> Option<String> {
@@ -161,10 +200,7 @@ fn base64(run: &str) -> Option<String> {
     }
     let body = run.get(..usable)?.as_bytes();
     let encoding = if url_safe { &BASE64URL_NOPAD } else { &BASE64_NOPAD };
-    // The first quantum tells most words from encoded text, at a fraction of the cost.
-    let head = encoding.decode(body.get(..8)?).ok()?;
-    let ascii_or_utf8 = head.iter().all(|b| *b >= 0x20 || matches!(b, b'\t' | b'\n' | b'\r' | 0));
-    if !ascii_or_utf8 {
+    if !may_open_text(first_of_base64(*body.first_chunk()?, url_safe)?) {
         return None;
     }
     if let Ok(bytes) = encoding.decode(body) {
@@ -172,4 +208,24 @@ fn base64(run: &str) -> Option<String> {
     }
     let whole = body.len() - body.len() % 4;
     as_text(&encoding.decode(body.get(..whole)?).ok()?)
+}
+
+/// What the first characters of base64 stand for.
+fn first_of_base64(body: [u8; 8], url_safe: bool) -> Option<[u8; HEAD]> {
+    let mut bits = 0_u64;
+    for b in body {
+        let six = match b {
+            b'A'..=b'Z' => b - b'A',
+            b'a'..=b'z' => b - b'a' + 26,
+            b'0'..=b'9' => b - b'0' + 52,
+            b'+' if !url_safe => 62,
+            b'/' if !url_safe => 63,
+            b'-' if url_safe => 62,
+            b'_' if url_safe => 63,
+            _ => return None,
+        };
+        bits = bits << 6 | u64::from(six);
+    }
+    let [_, _, head @ ..] = bits.to_be_bytes();
+    Some(head)
 }

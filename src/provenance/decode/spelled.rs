@@ -89,13 +89,8 @@ pub(crate) fn spaced(text: &str, all: &mut Vec<Derived>) {
     let bytes = text.as_bytes();
     let mut at = 0;
     while at + 2 * FEWEST <= bytes.len() + 1 {
-        // Two separators with one place between them, or next to each other.
-        let alike = bytes.get(at + 1..).unwrap_or_default().windows(3).position(|near| match near {
-            [first, second, third] => (first == third || first == second) && is_separator(*first),
-            _ => false,
-        });
-        let Some(skip) = alike else { return };
-        at += skip;
+        let Some(alike) = next_alike(bytes, at + 1) else { return };
+        at = alike - 1;
         let separator = byte(bytes, at + 1);
         let starts =
             byte(bytes, at).is_ascii_graphic() && !(at > 0 && byte(bytes, at - 1).is_ascii_alphanumeric());
@@ -128,6 +123,39 @@ pub(crate) fn spaced(text: &str, all: &mut Vec<Derived>) {
             push(all, text, at..end, joined, vec![Decoding::Spelled]);
         }
         at = end.max(at + 1);
+    }
+}
+
+/// The next of two separators that stand next to each other or with one place between them.
+fn next_alike(bytes: &[u8], from: usize) -> Option<usize> {
+    const STEP: usize = 16;
+    let mut at = from;
+    // Many at a time, without a branch for each: hardly any text has more than a few.
+    while let (Some(first), Some(second), Some(third)) =
+        (part::<STEP>(bytes, at), part::<STEP>(bytes, at + 1), part::<STEP>(bytes, at + 2))
+    {
+        let mut any = false;
+        for ((first, second), third) in first.iter().zip(second).zip(third) {
+            let alike = u8::from(first == third) | u8::from(first == second);
+            any |= alike & u8::from(!first.is_ascii_alphanumeric()) == 1;
+        }
+        let near = bytes.get(at..at + STEP + 2).unwrap_or_default();
+        if any && let Some(ahead) = near.windows(3).position(is_alike) {
+            return Some(at + ahead);
+        }
+        at += STEP;
+    }
+    bytes.get(at..)?.windows(3).position(is_alike).map(|ahead| at + ahead)
+}
+
+fn part<const LENGTH: usize>(bytes: &[u8], at: usize) -> Option<&[u8; LENGTH]> {
+    bytes.get(at..)?.first_chunk()
+}
+
+fn is_alike(near: &[u8]) -> bool {
+    match near {
+        [first, second, third] => (first == third || first == second) && is_separator(*first),
+        _ => false,
     }
 }
 

@@ -1,6 +1,7 @@
 //! Encodings that stand backwards or under rot13. Neither is undone in plain words (`stressed` is no
 //! `desserts`); here the marks of the encoding show that something was turned.
 
+use std::ops::Range;
 use std::sync::LazyLock;
 
 use regex::Regex;
@@ -49,28 +50,42 @@ pub(crate) fn derive(text: &str, marked: bool, all: &mut Vec<Derived>) {
 fn escaped_tokens(text: &str, all: &mut Vec<Derived>) {
     let bytes = text.as_bytes();
     let mut done = 0;
-    for at in memchr::memchr3_iter(b'%', b'\\', b'&', bytes).chain(memchr::memchr_iter(b'=', bytes)) {
-        // Both rows of places are in order; the second starts over.
-        if at < done && byte(bytes, at) != b'=' {
-            continue;
+    for at in memchr::memchr3_iter(b'%', b'\\', b'&', bytes) {
+        if at >= done {
+            let token = token_around(text, at);
+            done = token.end;
+            turn(text, token, all);
         }
-        let start = bytes
-            .get(at.saturating_sub(LONGEST_TOKEN)..at)
-            .unwrap_or_default()
-            .iter()
-            .rposition(u8::is_ascii_whitespace)
-            .map_or(at.saturating_sub(LONGEST_TOKEN), |gap| at.saturating_sub(LONGEST_TOKEN) + gap + 1);
-        let tail = bytes.get(at..(at + LONGEST_TOKEN).min(bytes.len())).unwrap_or_default();
-        let end = at + tail.iter().position(u8::is_ascii_whitespace).unwrap_or(tail.len());
-        done = end;
-        let token = cut(text, start..end);
-        let first_of_kind =
-            byte(bytes, at) != b'=' || !bytes.get(start..at).unwrap_or_default().contains(&b'=');
-        if token.is_empty() || !first_of_kind || marks(token) < FEWEST_MARKS {
-            continue;
+    }
+    // Of the equal signs of a token the first one counts.
+    let mut last: Option<usize> = None;
+    for at in memchr::memchr_iter(b'=', bytes) {
+        let is_first = last.is_none_or(|last| {
+            at - last > LONGEST_TOKEN
+                || bytes.get(last..at).is_some_and(|gap| gap.iter().any(u8::is_ascii_whitespace))
+        });
+        if is_first {
+            turn(text, token_around(text, at), all);
         }
-        push(all, text, start..end, reversed(token), vec![Decoding::Reversed]);
-        push(all, text, start..end, rot13(token), vec![Decoding::Rot13]);
+        last = Some(at);
+    }
+}
+
+/// The token around a place, cut where it is long.
+fn token_around(text: &str, at: usize) -> Range<usize> {
+    let bytes = text.as_bytes();
+    let floor = at.saturating_sub(LONGEST_TOKEN);
+    let before = bytes.get(floor..at).unwrap_or_default();
+    let start = before.iter().rposition(u8::is_ascii_whitespace).map_or(floor, |gap| floor + gap + 1);
+    let tail = bytes.get(at..(at + LONGEST_TOKEN).min(bytes.len())).unwrap_or_default();
+    start..at + tail.iter().position(u8::is_ascii_whitespace).unwrap_or(tail.len())
+}
+
+fn turn(text: &str, range: Range<usize>, all: &mut Vec<Derived>) {
+    let token = cut(text, range.clone());
+    if !token.is_empty() && marks(token) >= FEWEST_MARKS {
+        push(all, text, range.clone(), reversed(token), vec![Decoding::Reversed]);
+        push(all, text, range, rot13(token), vec![Decoding::Rot13]);
     }
 }
 

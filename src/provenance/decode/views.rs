@@ -1,10 +1,8 @@
 //! All decoders over one text, and the windows they work in.
 
 use std::ops::Range;
-use std::sync::LazyLock;
 
-use aho_corasick::AhoCorasick;
-
+use super::triggers::triggers;
 use super::{codes, hidden, inplace, markup, runs, spelled, turned};
 use crate::provenance::Decoding;
 use crate::provenance::text::{byte, cut, is_ignorable};
@@ -37,27 +35,6 @@ pub(crate) fn derive(source: &str, folded: &str, before: &[Decoding]) -> Vec<Der
     }
     all.retain(|derived| !derived.text.trim().is_empty());
     all
-}
-
-static TRIGGERS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
-    let patterns = spelled::TRIGGERS.iter().chain(&turned::TRIGGERS);
-    AhoCorasick::builder().ascii_case_insensitive(true).build(patterns).ok()
-});
-
-/// Where something is spelled out, and whether something stands backwards or by rot13, in one pass.
-fn triggers(text: &str) -> (Vec<usize>, bool) {
-    let Some(automaton) = TRIGGERS.as_ref() else { return (Vec::new(), true) };
-    let (mut spots, mut marked) = (Vec::new(), false);
-    for found in automaton.find_overlapping_iter(text) {
-        if found.pattern().as_usize() < spelled::TRIGGERS.len() {
-            spots.push(found.start());
-        } else {
-            marked = true;
-        }
-    }
-    // They come by their ends.
-    spots.sort_unstable();
-    (spots, marked)
 }
 
 /// Windows around places in a text, widened to white space so that no token is cut, merged where they

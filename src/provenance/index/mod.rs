@@ -9,7 +9,7 @@ mod prints;
 mod store;
 mod table;
 
-pub(crate) use phrases::Phrases;
+pub(crate) use phrases::{Phrases, Signature};
 pub(crate) use prints::Prints;
 pub(crate) use store::{Chunk, Passage, Store};
 pub(crate) use table::{LONGEST, Look, Occurrence, Table, order, spread};

@@ -39,16 +39,29 @@ impl Group {
         *self = Self { rows, width };
     }
 
-    fn set(&mut self, row: usize, lane: usize) {
-        if let Some(bits) = self.rows.get_mut(row * self.width + lane / 8) {
-            *bits |= 1 << (lane % 8);
-        }
-    }
-
     /// One row, a bit for each block.
     fn row(&self, row: usize) -> u64 {
         let bytes = self.rows.get(row * self.width..(row + 1) * self.width).unwrap_or_default();
         bytes.iter().rev().fold(0, |mask, byte| mask << 8 | u64::from(*byte))
+    }
+}
+
+/// The signature of one block, to be written.
+pub(crate) struct Signature<'a> {
+    rows: &'a mut [u8],
+    width: usize,
+    byte: usize,
+    bit: u8,
+}
+
+impl Signature<'_> {
+    /// Notes a key, the fingerprint of a word or pair.
+    pub(crate) fn add(&mut self, key: u64) {
+        for row in rows_of(key) {
+            if let Some(bits) = self.rows.get_mut(row * self.width + self.byte) {
+                *bits |= self.bit;
+            }
+        }
     }
 }
 
@@ -58,18 +71,15 @@ impl Phrases {
         self.groups.iter().flatten().map(|group| group.rows.len()).sum()
     }
 
-    /// Notes a key, the fingerprint of a word or pair, in a block.
-    pub(crate) fn add(&mut self, block: u32, key: u64) {
+    /// The signature of a block, made on first use.
+    pub(crate) fn signature(&mut self, block: u32) -> Option<Signature<'_>> {
         let (at, lane) = ((block / 64) as usize, (block % 64) as usize);
         while self.groups.len() <= at {
             self.groups.push(None);
         }
-        let Some(slot) = self.groups.get_mut(at) else { return };
-        let group = slot.get_or_insert_with(|| Group { rows: Vec::new(), width: 0 });
+        let group = self.groups.get_mut(at)?.get_or_insert_with(|| Group { rows: Vec::new(), width: 0 });
         group.widen(lane);
-        for row in rows_of(key) {
-            group.set(row, lane);
-        }
+        Some(Signature { rows: &mut group.rows, width: group.width, byte: lane / 8, bit: 1 << (lane % 8) })
     }
 
     /// Blocks that may hold all keys, oldest first.
@@ -114,8 +124,9 @@ mod tests {
         let mut phrases = Phrases::default();
         let key = |n: u64| n.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (n << 40);
         for block in 0..200_u32 {
+            let mut signature = phrases.signature(block).unwrap_or_else(|| panic!());
             for word in 0..200 {
-                phrases.add(block, key(u64::from(block) * 1000 + word));
+                signature.add(key(u64::from(block) * 1000 + word));
             }
         }
         let found = phrases.candidates(&[key(137_005), key(137_006), key(137_007)]);

@@ -1,0 +1,222 @@
+//! Tokens, paths and bare urls of a text, word by word, in one pass.
+//!
+//! A token is letters, digits and `-_.`; a word is all between blanks, quotes and brackets. Most of both say
+//! nothing, so the pass is quick over them and only what may be an atom gets a closer look.
+
+use std::iter::Peekable;
+use std::ops::Range;
+use std::slice::Iter;
+
+use super::Kind;
+use super::atoms::{self, Class, Sink};
+use super::canon::{host, shape_of, url};
+use super::text::{byte, cut, of_each_byte};
+use super::urls;
+
+/// What a byte is to words: a letter of tokens, one that tells a token from a word, a slash, a colon, the end of
+/// a word, a part of a longer character, or (none of these) another sign.
+const LETTER: u8 = 1;
+const MARK: u8 = 2;
+const SLASH: u8 = 4;
+const COLON: u8 = 8;
+const END: u8 = 16;
+const WIDE: u8 = 32;
+
+const fn class(b: u8) -> u8 {
+    match b {
+        b'A'..=b'Z' | b'a'..=b'z' => LETTER,
+        b'0'..=b'9' | b'-' | b'_' | b'.' => LETTER | MARK,
+        b'/' | b'\\' => SLASH,
+        b':' => COLON,
+        b'"' | b'\'' | b'<' | b'>' | b'(' | b')' | b'[' | b']' | b'{' | b'}' | b'|' | b',' | b';' | b'='
+        | b'`' | b' ' | b'\t' | b'\n' | b'\r' => END,
+        0x80.. => WIDE,
+        _ => 0,
+    }
+}
+
+const CLASSES: [u8; 256] = of_each_byte!(class);
+
+fn class_of(b: u8) -> u8 {
+    CLASSES.get(usize::from(b)).copied().unwrap_or(0)
+}
+
+/// The token and the word that are being read.
+#[derive(Default)]
+struct Open {
+    token: Option<usize>,
+    /// Whether the token has a digit or mark.
+    marked: bool,
+    word: Option<usize>,
+    /// The word's slashes, if any, and its colons.
+    slashes: bool,
+    colons: usize,
+}
+
+impl Open {
+    fn end_token(&mut self, text: &str, at: usize, sink: &mut Sink<'_>) {
+        let Some(from) = self.token.take() else { return };
+        // What `is_specific` turns down anyway.
+        if at - from >= 16 || (at - from >= 6 && self.marked) {
+            one_token(text, from..at, sink);
+        }
+        self.marked = false;
+    }
+
+    fn end_word(&mut self, text: &str, at: usize, sink: &mut Sink<'_>) {
+        let Some(from) = self.word.take() else { return };
+        if self.slashes {
+            one_word(text, from..at, sink);
+        } else if self.colons > 1 {
+            one_address(text, from..at, sink);
+        }
+        self.slashes = false;
+        self.colons = 0;
+    }
+}
+
+/// Tokens, paths and bare urls outside the (ordered) spans of urls and of what else to skip.
+pub(super) fn words(text: &str, urls: &[Range<usize>], skip: &[Range<usize>], sink: &mut Sink<'_>) {
+    let (mut skips, mut links) = (skip.iter().peekable(), urls.iter().peekable());
+    let mut open = Open::default();
+    let mut at = 0;
+    while at < text.len() {
+        let (skipped, skip_changes) = stands_in(&mut skips, at);
+        let (in_url, link_changes) = stands_in(&mut links, at);
+        let stop = skip_changes.min(link_changes).min(text.len());
+        if skipped {
+            open.end_token(text, at, sink);
+        }
+        if in_url {
+            open.end_word(text, at, sink);
+        }
+        while at < stop {
+            at = step(text, at, stop, (!skipped, !in_url), &mut open, sink);
+        }
+    }
+    open.end_token(text, at, sink);
+    open.end_word(text, at, sink);
+}
+
+/// Whether a place stands in the next of the spans, and where that changes.
+fn stands_in(spans: &mut Peekable<Iter<'_, Range<usize>>>, at: usize) -> (bool, usize) {
+    while spans.next_if(|span| span.end <= at).is_some() {}
+    match spans.peek() {
+        None => (false, usize::MAX),
+        Some(span) if at < span.start => (false, span.start),
+        Some(span) => (true, span.end),
+    }
+}
+
+/// Reads what starts here, letters in a row, and returns where they end. `counts`: whether there are tokens here,
+/// and words.
+fn step(
+    text: &str,
+    at: usize,
+    stop: usize,
+    counts: (bool, bool),
+    open: &mut Open,
+    sink: &mut Sink<'_>,
+) -> usize {
+    let bytes = text.as_bytes();
+    let (tokens, words) = counts;
+    let mut class = class_of(byte(bytes, at));
+    let mut end = at + 1;
+    if class & LETTER != 0 {
+        let rest = bytes.get(end..stop).unwrap_or_default();
+        end = stop;
+        for (ahead, b) in rest.iter().enumerate() {
+            let next = class_of(*b);
+            if next & LETTER == 0 {
+                end = at + 1 + ahead;
+                break;
+            }
+            class |= next;
+        }
+    } else if class == WIDE {
+        let c = cut(text, at..text.len()).chars().next().unwrap_or(' ');
+        end = at + c.len_utf8();
+        class = match c {
+            c if c.is_alphanumeric() => LETTER,
+            c if c.is_whitespace() => END,
+            _ => 0,
+        };
+    }
+    if tokens && class & LETTER != 0 {
+        open.token.get_or_insert(at);
+        open.marked |= class & MARK != 0;
+    } else {
+        open.end_token(text, at, sink);
+    }
+    if words && class != END {
+        open.word.get_or_insert(at);
+        open.slashes |= class == SLASH;
+        open.colons += usize::from(class == COLON);
+    } else {
+        open.end_word(text, at, sink);
+    }
+    end
+}
+
+fn one_token(text: &str, span: Range<usize>, sink: &mut Sink<'_>) {
+    let token = cut(text, span.clone());
+    let trimmed = token.trim_matches(['-', '_', '.']);
+    if !atoms::is_specific(trimmed) || trimmed.len() > 512 || is_date(trimmed) {
+        return;
+    }
+    let from = span.start + (token.len() - token.trim_start_matches(['-', '_', '.']).len());
+    let place = from..from + trimmed.len();
+    sink(Class::Token, &atoms::token_form(trimmed), place.clone());
+    if host::is_punycode(trimmed) || !trimmed.is_ascii() && trimmed.contains('.') {
+        sink(Class::Host, &host::loose(trimmed), place);
+    } else if trimmed.contains('.')
+        && shape_of(trimmed) == Some(Kind::Host)
+        && let Some(forms) = url::parse_bare(trimmed).and_then(urls::forms)
+    {
+        sink(Class::Url, &forms.exact, place);
+    }
+}
+
+/// `2026-03-01` and `2026-03-01t10` say when, not where.
+fn is_date(token: &str) -> bool {
+    let bytes = token.as_bytes();
+    let digits =
+        |range: Range<usize>| bytes.get(range).is_some_and(|part| part.iter().all(u8::is_ascii_digit));
+    byte(bytes, 4) == b'-' && byte(bytes, 7) == b'-' && digits(0..4) && digits(5..7) && digits(8..10)
+}
+
+fn one_word(text: &str, span: Range<usize>, sink: &mut Sink<'_>) {
+    let word = cut(text, span.clone());
+    let word = word.trim_end_matches(['.', ',', ':', '!', '?', '*', '_']);
+    if word.len() > atoms::LONGEST_WORD {
+        return;
+    }
+    // `path:/srv/x` and `out->/srv/x`: what stands before the first slash is no drive.
+    let slash = word.find(['/', '\\']).unwrap_or(0);
+    let from = match cut(word, 0..slash).rfind([':', '>', '&']) {
+        Some(1) if word.as_bytes().first().is_some_and(u8::is_ascii_alphabetic) => 0,
+        Some(colon) => colon + 1,
+        None => 0,
+    };
+    let place = span.start + from..span.start + word.len();
+    let word = cut(word, from..word.len()).trim_start_matches(['*', '!']);
+    atoms::one_path(word, place.clone(), sink);
+    if let Some(parsed) = url::parse_bare(word) {
+        atoms::url_hosts(&parsed, &place, sink);
+        if let Some(forms) = urls::forms(parsed) {
+            urls::sink(&forms, &place, sink);
+        }
+    } else if let Some(parsed) = url::parse_unc(word) {
+        atoms::url_hosts(&parsed, &place, sink);
+    }
+}
+
+/// An IPv6 address that stands alone.
+fn one_address(text: &str, span: Range<usize>, sink: &mut Sink<'_>) {
+    let word = cut(text, span.clone()).trim_end_matches(['.', ',', ':']);
+    if word.parse::<core::net::Ipv6Addr>().is_ok()
+        && let Some((name, _)) = host::parse(word)
+    {
+        sink(Class::Host, &name, span.start..span.start + word.len());
+    }
+}
