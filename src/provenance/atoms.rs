@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use ::url::Url;
 
-use super::canon::{email, host, path, plain, url};
+use super::canon::{account, email, host, path, plain, url};
 use super::fold::lower;
 use super::links;
 use super::numbers;
@@ -102,8 +102,8 @@ pub(crate) fn whole(text: &str, scalars: bool, sink: &mut Sink<'_>) {
     if trimmed.is_empty() || trimmed.len() > LONGEST_LEAF {
         return;
     }
-    let is_token = trimmed.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b))
-        && is_specific(trimmed.trim_matches(['-', '_', '.']));
+    let is_token = trimmed.bytes().all(|b| b.is_ascii_alphanumeric() || is_mark(b))
+        && is_specific(without_marks(trimmed).1);
     // A whole specific token is found as such.
     if !is_token || scalars {
         let form = scalar_form(trimmed);
@@ -114,8 +114,9 @@ pub(crate) fn whole(text: &str, scalars: bool, sink: &mut Sink<'_>) {
             sink(Class::Scalar, &form, range.clone());
         }
     }
-    if trimmed.contains([' ', '-', '.'])
-        && let Some(compact) = super::canon::account::strict(trimmed)
+    if trimmed.bytes().any(|b| matches!(b, b' ' | b'-' | b'.'))
+        && trimmed.bytes().filter(u8::is_ascii_digit).count() >= account::FEWEST_DIGITS
+        && let Some(compact) = account::strict(trimmed)
     {
         sink(Class::Account, &compact, range.clone());
     }
@@ -150,93 +151,105 @@ fn says_something(form: &str) -> bool {
 
 /// Words that name no particular place, however they stand.
 pub(crate) fn is_generic(word: &str) -> bool {
-    const GENERIC: [&str; 84] = [
-        "general",
-        "main",
-        "master",
-        "true",
-        "false",
-        "null",
-        "none",
-        "everyone",
-        "channel",
-        "report",
-        "random",
-        "primary",
-        "default",
-        "public",
-        "private",
-        "internal",
-        "external",
+    // In order, each once.
+    const GENERIC: [&str; 83] = [
+        "active",
         "admin",
         "administrator",
-        "default",
-        "user",
-        "users",
-        "owner",
-        "editor",
-        "viewer",
-        "reader",
-        "writer",
-        "commenter",
-        "member",
-        "members",
-        "guest",
-        "guests",
-        "group",
-        "groups",
-        "domain",
         "anyone",
-        "everybody",
-        "nobody",
-        "unknown",
-        "undefined",
-        "active",
-        "inactive",
-        "enabled",
-        "disabled",
-        "pending",
-        "completed",
-        "success",
-        "failed",
-        "failure",
-        "status",
-        "message",
-        "messages",
-        "content",
-        "contents",
-        "string",
-        "number",
-        "boolean",
-        "object",
-        "integer",
-        "normal",
-        "inbox",
-        "outbox",
-        "drafts",
         "archive",
-        "spam",
-        "trash",
-        "important",
-        "support",
-        "support team",
-        "document",
-        "documents",
-        "folder",
-        "folders",
+        "boolean",
         "calendar",
+        "channel",
+        "commenter",
+        "completed",
         "contact",
         "contacts",
-        "subject",
-        "release",
-        "releases",
+        "content",
+        "contents",
+        "default",
         "develop",
         "development",
-        "production",
-        "staging",
+        "disabled",
+        "document",
+        "documents",
+        "domain",
+        "drafts",
+        "editor",
+        "enabled",
+        "everybody",
+        "everyone",
+        "external",
+        "failed",
+        "failure",
+        "false",
+        "folder",
+        "folders",
+        "general",
+        "group",
+        "groups",
+        "guest",
+        "guests",
+        "important",
+        "inactive",
+        "inbox",
+        "integer",
+        "internal",
+        "main",
         "marketing",
+        "master",
+        "member",
+        "members",
+        "message",
+        "messages",
+        "nobody",
+        "none",
+        "normal",
+        "null",
+        "number",
+        "object",
+        "outbox",
+        "owner",
+        "pending",
+        "primary",
+        "private",
+        "production",
+        "public",
+        "random",
+        "reader",
+        "release",
+        "releases",
+        "report",
+        "spam",
+        "staging",
+        "status",
+        "string",
+        "subject",
+        "success",
+        "support",
+        "support team",
+        "trash",
+        "true",
+        "undefined",
+        "unknown",
+        "user",
+        "users",
+        "viewer",
+        "writer",
     ];
-    GENERIC.contains(&word)
+    GENERIC.binary_search(&word).is_ok()
+}
+
+fn is_mark(b: u8) -> bool {
+    matches!(b, b'-' | b'_' | b'.')
+}
+
+/// A token without the marks at its ends, and how many stand before it.
+pub(super) fn without_marks(token: &str) -> (usize, &str) {
+    let bytes = token.as_bytes();
+    let start = bytes.iter().position(|b| !is_mark(*b)).unwrap_or(bytes.len());
+    let end = bytes.iter().rposition(|b| !is_mark(*b)).map_or(start, |last| last + 1);
+    (start, cut(token, start..end))
 }
 
 /// Whether a token is told apart from words: six characters or more with a digit or an inner mark, or
@@ -311,7 +324,17 @@ pub(crate) fn mail_form(local: &str, domain: &str) -> String {
         Some((base, _)) if !base.is_empty() => base,
         _ => local,
     };
-    format!("{}@{}", lower(base), host::loose(domain))
+    let domain = host::loose(domain);
+    let mut form = String::with_capacity(base.len() + 1 + domain.len());
+    form.push_str(base);
+    if base.is_ascii() {
+        form.make_ascii_lowercase();
+    } else {
+        form = lower(base);
+    }
+    form.push('@');
+    form.push_str(&domain);
+    form
 }
 
 /// Finds mail addresses and returns their spans.

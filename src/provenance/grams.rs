@@ -237,9 +237,17 @@ pub(crate) fn squeezed(text: &str) -> String {
         let (ascii, other) = rest.split_at_checked(plain).unwrap_or_default();
         let end = other.bytes().position(|b| b < 0x80).unwrap_or(other.len());
         let (other, tail) = other.split_at_checked(end).unwrap_or_default();
-        for part in ascii.as_bytes().chunks(16) {
-            blank = squeeze_part(part, blank, &mut out);
+        let mut ascii = ascii.as_bytes();
+        while let Some((part, behind)) = ascii.split_first_chunk::<16>() {
+            if leaves_nothing_out(part, blank) {
+                out.extend_from_slice(&part.map(compared));
+                blank = part.last().is_some_and(|b| *b <= b' ');
+            } else {
+                blank = squeeze_part(part, blank, &mut out);
+            }
+            ascii = behind;
         }
+        blank = squeeze_part(ascii, blank, &mut out);
         for c in other.chars().flat_map(char::to_lowercase) {
             if !c.is_whitespace() {
                 out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
@@ -253,25 +261,34 @@ pub(crate) fn squeezed(text: &str) -> String {
     String::from_utf8(out).unwrap_or_default()
 }
 
+fn is_control(b: u8) -> bool {
+    b < b'\t' || (b > b'\r' && b < b' ') || b == 0x7f
+}
+
+fn compared(b: u8) -> u8 {
+    if b < b' ' { b' ' } else { b.to_ascii_lowercase() }
+}
+
+/// Whether all of some ASCII stays, as most does. Told without a branch for each byte.
+fn leaves_nothing_out(part: &[u8; 16], blank: bool) -> bool {
+    let mut before = [if blank { b' ' } else { b'x' }; 16];
+    let ([_, tail @ ..], [head @ .., _]) = (&mut before, part);
+    *tail = *head;
+    let mut out = 0;
+    for (b, before) in part.iter().zip(before) {
+        let control = u8::from(*b < b' ') & u8::from(b.wrapping_sub(b'\t') > 4) | u8::from(*b == 0x7f);
+        out |= control | u8::from(before.max(*b) <= b' ');
+    }
+    out == 0
+}
+
 /// Writes some ASCII in small letters, `blank` telling whether a blank stands before it. Returns whether one stands
 /// at its end.
 fn squeeze_part(part: &[u8], mut blank: bool, out: &mut Vec<u8>) -> bool {
-    let is_control = |b: u8| b < b'\t' || (b > b'\r' && b < b' ') || b == 0x7f;
-    let small = |b: u8| if b < b' ' { b' ' } else { b.to_ascii_lowercase() };
-    // Mostly there is nothing to leave out, which is told without a branch for each byte.
-    let controls = part.iter().fold(false, |any, b| any | is_control(*b));
-    let are_blank = |first: u8, second: u8| first.max(second) <= b' ';
-    let pairs = part.iter().zip(part.get(1..).unwrap_or_default());
-    let doubled = pairs.fold(false, |any, (first, second)| any | are_blank(*first, *second));
-    let opens = blank && part.first().is_some_and(|b| *b <= b' ');
-    if !(controls | doubled | opens) {
-        out.extend(part.iter().map(|b| small(*b)));
-        return part.last().map_or(blank, |b| *b <= b' ');
-    }
     for b in part.iter().filter(|b| !is_control(**b)) {
         let is_blank = *b <= b' ';
         if !(is_blank && blank) {
-            out.push(small(*b));
+            out.push(compared(*b));
         }
         blank = is_blank;
     }

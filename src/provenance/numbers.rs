@@ -91,7 +91,11 @@ fn digits(text: &str, start: usize, sink: &mut Sink<'_>) -> usize {
     let from = if plus { start - 1 } else { first.start };
     let whole = from..last.end;
     let total: usize = groups.iter().map(ExactSizeIterator::len).sum();
-    if groups.len() > 1 && (8..=34).contains(&total) {
+    // Too few for an account or a telephone number.
+    if total < 8 {
+        return resume.max(start + 1);
+    }
+    if groups.len() > 1 && total <= 34 {
         let compact: String = cut(text, whole.clone()).chars().filter(char::is_ascii_digit).collect();
         sink(Class::Account, &compact, whole.clone());
     }

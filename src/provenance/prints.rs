@@ -51,16 +51,41 @@ pub(crate) fn words<'a>(
     let hasher = SipHasher13::new_with_key(key);
     let mut before = None;
     let mut gap = 0;
-    for at in memchr::memchr_iter(WORD, buffer) {
-        if at > gap + 1 {
-            let print = hasher.hash(buffer.get(gap..at).unwrap_or_default());
-            signature.add(print);
-            if let Some(before) = before {
-                signature.add(pair(before, print));
-            }
-            before = Some(print);
-        }
+    for_each_gap(buffer, |at| {
+        // The byte before the word is hashed with it.
+        let word = buffer.get(gap..at).unwrap_or_default();
         gap = at;
+        if word.len() < 2 {
+            return;
+        }
+        let print = hasher.hash(word);
+        signature.add(print);
+        if let Some(before) = before {
+            signature.add(pair(before, print));
+        }
+        before = Some(print);
+    });
+}
+
+/// Calls `each` with the places of [`WORD`], which are looked for in eight bytes at a time.
+fn for_each_gap(buffer: &[u8], mut each: impl FnMut(usize)) {
+    let (parts, rest) = buffer.as_chunks::<8>();
+    let mut start = 0;
+    for part in parts {
+        let eight = u64::from_le_bytes(*part);
+        // Only where all seven lower bits are set does one more reach the eighth.
+        let mut gaps =
+            ((eight & 0x7f7f_7f7f_7f7f_7f7f) + 0x0101_0101_0101_0101) & eight & 0x8080_8080_8080_8080;
+        while gaps != 0 {
+            each(start + (gaps.trailing_zeros() / 8) as usize);
+            gaps &= gaps - 1;
+        }
+        start += 8;
+    }
+    for (at, byte) in (start..).zip(rest) {
+        if *byte == WORD {
+            each(at);
+        }
     }
 }
 

@@ -53,6 +53,14 @@ pub(crate) fn is_ignorable(c: char) -> bool {
 
 /// Runs of white space as one space, none at the ends.
 pub(crate) fn squeeze(text: &str) -> String {
+    let bytes = text.as_bytes();
+    let plain = bytes.iter().all(|b| (b' '..0x80).contains(b))
+        && !bytes.windows(2).any(|two| two == b"  ")
+        && bytes.first() != Some(&b' ')
+        && bytes.last() != Some(&b' ');
+    if plain {
+        return text.to_owned();
+    }
     let mut out = String::with_capacity(text.len());
     for word in text.split_whitespace() {
         if !out.is_empty() {

@@ -54,6 +54,26 @@ struct Open {
 }
 
 impl Open {
+    /// Takes letters in a row, if any.
+    fn letters(&mut self, range: Range<usize>, marks: u8) {
+        if !range.is_empty() {
+            self.token.get_or_insert(range.start);
+            self.word.get_or_insert(range.start);
+            self.marked |= marks & MARK != 0;
+        }
+    }
+
+    /// Takes a sign of a word, or the end of it.
+    fn sign(&mut self, text: &str, at: usize, class: u8, sink: &mut Sink<'_>) {
+        if class == END {
+            self.end_word(text, at, sink);
+        } else {
+            self.word.get_or_insert(at);
+            self.slashes |= class == SLASH;
+            self.colons += usize::from(class == COLON);
+        }
+    }
+
     fn end_token(&mut self, text: &str, at: usize, sink: &mut Sink<'_>) {
         let Some(from) = self.token.take() else { return };
         // What `is_specific` turns down anyway.
@@ -91,7 +111,12 @@ pub(super) fn words(text: &str, urls: &[Range<usize>], skip: &[Range<usize>], si
             open.end_word(text, at, sink);
         }
         while at < stop {
-            at = step(text, at, stop, (!skipped, !in_url), &mut open, sink);
+            if !skipped && !in_url {
+                at = ascii(text, at..stop, &mut open, sink);
+            }
+            if at < stop {
+                at = step(text, at, (!skipped, !in_url), &mut open, sink);
+            }
         }
     }
     open.end_token(text, at, sink);
@@ -108,32 +133,36 @@ fn stands_in(spans: &mut Peekable<Iter<'_, Range<usize>>>, at: usize) -> (bool, 
     }
 }
 
-/// Reads what starts here, letters in a row, and returns where they end. `counts`: whether there are tokens here,
-/// and words.
-fn step(
-    text: &str,
-    at: usize,
-    stop: usize,
-    counts: (bool, bool),
-    open: &mut Open,
-    sink: &mut Sink<'_>,
-) -> usize {
-    let bytes = text.as_bytes();
-    let (tokens, words) = counts;
-    let mut class = class_of(byte(bytes, at));
-    let mut end = at + 1;
-    if class & LETTER != 0 {
-        let rest = bytes.get(end..stop).unwrap_or_default();
-        end = stop;
-        for (ahead, b) in rest.iter().enumerate() {
-            let next = class_of(*b);
-            if next & LETTER == 0 {
-                end = at + 1 + ahead;
-                break;
-            }
-            class |= next;
+/// Reads the ASCII that starts here, where tokens and words count, and returns where it ends. One loop without runs
+/// in it, because each end of a run is hard to foresee.
+fn ascii(text: &str, part: Range<usize>, open: &mut Open, sink: &mut Sink<'_>) -> usize {
+    let mut letters = part.start;
+    let mut marks = 0;
+    let bytes = text.as_bytes().get(part.clone()).unwrap_or_default();
+    for (at, b) in (part.start..).zip(bytes) {
+        let class = class_of(*b);
+        if class & LETTER != 0 {
+            marks |= class;
+            continue;
         }
-    } else if class == WIDE {
+        open.letters(letters..at, marks);
+        if class == WIDE {
+            return at;
+        }
+        (letters, marks) = (at + 1, 0);
+        open.end_token(text, at, sink);
+        open.sign(text, at, class, sink);
+    }
+    open.letters(letters..part.end, marks);
+    part.end
+}
+
+/// Reads the character that starts here and returns where it ends. `counts`: whether there are tokens here, and words.
+fn step(text: &str, at: usize, counts: (bool, bool), open: &mut Open, sink: &mut Sink<'_>) -> usize {
+    let (tokens, words) = counts;
+    let mut class = class_of(byte(text.as_bytes(), at));
+    let mut end = at + 1;
+    if class == WIDE {
         let c = cut(text, at..text.len()).chars().next().unwrap_or(' ');
         end = at + c.len_utf8();
         class = match c {
@@ -148,23 +177,17 @@ fn step(
     } else {
         open.end_token(text, at, sink);
     }
-    if words && class != END {
-        open.word.get_or_insert(at);
-        open.slashes |= class == SLASH;
-        open.colons += usize::from(class == COLON);
-    } else {
-        open.end_word(text, at, sink);
-    }
+    open.sign(text, at, if words { class } else { END }, sink);
     end
 }
 
 fn one_token(text: &str, span: Range<usize>, sink: &mut Sink<'_>) {
     let token = cut(text, span.clone());
-    let trimmed = token.trim_matches(['-', '_', '.']);
+    let (lead, trimmed) = atoms::without_marks(token);
     if !atoms::is_specific(trimmed) || trimmed.len() > 512 || is_date(trimmed) {
         return;
     }
-    let from = span.start + (token.len() - token.trim_start_matches(['-', '_', '.']).len());
+    let from = span.start + lead;
     let place = from..from + trimmed.len();
     sink(Class::Token, &atoms::token_form(trimmed), place.clone());
     if host::is_punycode(trimmed) || !trimmed.is_ascii() && trimmed.contains('.') {

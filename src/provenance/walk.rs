@@ -109,10 +109,20 @@ pub(crate) struct Stand<'a> {
     pub(crate) is_item: bool,
 }
 
+/// Whether a byte of a name stands for itself in a path.
+fn is_plain(b: u8) -> bool {
+    matches!(b, b' '..=b'~') && b != b'\'' && b != b'\\'
+}
+
 fn write_step(step: &Step, out: &mut String) {
     match step {
         Step::Item(at) => {
             let _ = write!(out, "[{at}]");
+        }
+        Step::Member(name) if name.len() <= 64 && name.bytes().all(is_plain) => {
+            out.push_str("['");
+            out.push_str(name);
+            out.push_str("']");
         }
         Step::Member(name) => {
             out.push_str("['");

@@ -1,21 +1,27 @@
 //! Bank accounts: IBAN (ISO 13616, checked by mod 97 of ISO 7064) and others as plain digits and letters.
 
+/// Fewest digits of an account.
+pub(crate) const FEWEST_DIGITS: usize = 4;
+
 /// Separators dropped, upper case; `None` when something else than letters, digits and separators is
 /// there or it is too short or long for an account.
 pub(crate) fn compact(text: &str) -> Option<String> {
-    let mut out = String::new();
-    let mut digits = 0;
-    for c in text.trim().chars() {
+    let text = text.trim();
+    let (mut letters, mut digits) = (0, 0);
+    for c in text.chars() {
         match c {
-            '0'..='9' | 'A'..='Z' | 'a'..='z' if out.len() < 34 => {
-                digits += usize::from(c.is_ascii_digit());
-                out.push(c.to_ascii_uppercase());
-            }
+            '0'..='9' => digits += 1,
+            'A'..='Z' | 'a'..='z' => letters += 1,
             ' ' | '-' | '.' | '/' | '\u{a0}' | '\u{202f}' => {}
             _ => return None,
         }
+        if letters + digits > 34 {
+            return None;
+        }
     }
-    (out.len() >= 6 && digits >= 4).then_some(out)
+    let compact =
+        || text.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_uppercase()).collect();
+    (letters + digits >= 6 && digits >= FEWEST_DIGITS).then(compact)
 }
 
 /// Whether a compact text is an IBAN: country, check digits, and a remainder of 1.

@@ -1,8 +1,10 @@
 //! Lists of character codes: `64 72 6f`, `0x64,0x72`, `100, 114`, `U+0064 U+0072`, `01100100 01110010`.
 
+use std::ops::Range;
+
 use super::views::{Derived, as_text, reversed, rot13};
 use crate::provenance::Decoding;
-use crate::provenance::text::{byte, cut, of_each_byte};
+use crate::provenance::text::{cut, of_each_byte};
 
 /// Fewest codes that make a list.
 const FEWEST: usize = 6;
@@ -31,6 +33,10 @@ const NOTATIONS: [Notation; 6] = [
 ];
 
 impl Notation {
+    fn bit(self) -> u8 {
+        1 << self as u8
+    }
+
     fn read(self, item: &str) -> Option<u32> {
         let code = match self {
             Self::Hex => (item.len() == 2).then(|| u32::from_str_radix(item, 16).ok())?,
@@ -75,45 +81,68 @@ struct List {
 
 pub(crate) fn derive(text: &str, all: &mut Vec<Derived>) {
     let bytes = text.as_bytes();
-    let mut lists: [List; 6] = Default::default();
-    let mut open = false;
-    let mut at = 0;
-    while let Some(b) = bytes.get(at) {
-        if signs_of(*b) & LETTER == 0 {
-            at += 1;
-            continue;
+    let mut lists = Lists::default();
+    let (mut length, mut signs) = (0, u8::MAX);
+    for (at, b) in (0..).zip(bytes) {
+        let now = signs_of(*b);
+        if now != 0 {
+            signs &= now;
+            length += 1;
+        } else if length == 1 && *b == b'+' {
+            // `U+0064` is one item.
+            length = 2;
+        } else {
+            lists.item(text, at - length..at, signs, all);
+            (length, signs) = (0, u8::MAX);
         }
-        let start = at;
-        let mut signs = run(bytes, &mut at);
-        if at - start == 1 && byte(bytes, at) == b'+' {
-            at += 1;
-            signs &= run(bytes, &mut at);
+    }
+    lists.item(text, bytes.len() - length..bytes.len(), signs, all);
+    for (notation, list) in NOTATIONS.into_iter().zip(&mut lists.of) {
+        close(text, notation, list, all);
+    }
+}
+
+/// A list in each notation.
+#[derive(Default)]
+struct Lists {
+    of: [List; 6],
+    /// Whether any has codes.
+    open: bool,
+}
+
+impl Lists {
+    /// Takes the next item of a text, and what all its signs can be.
+    #[inline]
+    fn item(&mut self, text: &str, range: Range<usize>, signs: u8, all: &mut Vec<Derived>) {
+        if range.is_empty() {
+            return;
         }
-        let item = cut(text, start..at);
-        let readable = may_be_code(item, signs);
+        let item = text.as_bytes().get(range.clone()).filter(|item| (2..=8).contains(&item.len()));
+        let readable = item.map_or(0, |item| readable_as(item, signs));
         // Words are told from codes at a glance.
-        if !readable && !open {
-            continue;
+        if readable != 0 || self.open {
+            self.read(text, range, readable, all);
         }
-        open = false;
-        for (notation, list) in NOTATIONS.into_iter().zip(&mut lists) {
-            let code = if readable { notation.read(item) } else { None };
-            let near = list.codes.is_empty() || start - list.end <= WIDEST_GAP;
-            if code.is_none() || !near {
+    }
+
+    fn read(&mut self, text: &str, range: Range<usize>, readable: u8, all: &mut Vec<Derived>) {
+        self.open = false;
+        for (notation, list) in NOTATIONS.into_iter().zip(&mut self.of) {
+            let may_read = readable & notation.bit() != 0;
+            let code = if may_read { notation.read(cut(text, range.clone())) } else { None };
+            let near = list.codes.is_empty() || range.start - list.end <= WIDEST_GAP;
+            if !list.codes.is_empty() && (code.is_none() || !near) {
                 close(text, notation, list, all);
             }
             if let Some(code) = code {
                 if list.codes.is_empty() {
-                    list.start = start;
+                    list.start = range.start;
                 }
                 list.codes.push(code);
-                list.end = at;
-                open = true;
+                list.end = range.end;
+                self.open = true;
             }
         }
-    }
-    for (notation, list) in NOTATIONS.into_iter().zip(&mut lists) {
-        close(text, notation, list, all);
     }
 }
 
@@ -141,30 +170,20 @@ fn signs_of(b: u8) -> u8 {
     SIGNS.get(usize::from(b)).copied().unwrap_or(0)
 }
 
-/// Steps over letters and digits and says what all of them can be.
-fn run(bytes: &[u8], at: &mut usize) -> u8 {
-    let mut all = u8::MAX;
-    for b in bytes.get(*at..).unwrap_or_default() {
-        let signs = signs_of(*b);
-        if signs == 0 {
-            break;
+/// The notations, a bit for each, that may read an item of two to eight signs.
+fn readable_as(item: &[u8], signs: u8) -> u8 {
+    let when = |is: bool, notation: Notation| if is { notation.bit() } else { 0 };
+    match item {
+        [_, _] => {
+            when(signs & HEX != 0, Notation::Hex)
+                | when(signs & DECIMAL != 0, Notation::Decimal)
+                | when(signs & TURNED != 0, Notation::Turned)
         }
-        all &= signs;
-        *at += 1;
-    }
-    all
-}
-
-/// Whether any notation may read an item.
-fn may_be_code(item: &str, signs: u8) -> bool {
-    let marked = matches!(item.as_bytes(), [b'0', b'x' | b'X', ..] | [_, b'+', ..])
-        && item.bytes().any(|b| b.is_ascii_digit());
-    match item.len() {
-        2 => signs & (HEX | DECIMAL | TURNED) != 0,
-        3 => marked || signs & DECIMAL != 0,
-        4..=6 => marked,
-        7 | 8 => marked || signs & BINARY != 0,
-        _ => false,
+        [_, _, _] if signs & DECIMAL != 0 => Notation::Decimal.bit(),
+        [b'0', b'x' | b'X', ..] => Notation::Prefixed.bit(),
+        [_, b'+', ..] => when(item.iter().any(u8::is_ascii_digit), Notation::Unicode),
+        [_, _, _, _, _, _, _, ..] => when(signs & BINARY != 0, Notation::Binary),
+        _ => 0,
     }
 }
 

@@ -48,20 +48,22 @@ fn doubled(bytes: &[u8]) -> Vec<usize> {
 fn strip(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut from = 0;
-    for (at, b) in text.bytes().enumerate() {
-        if at < from {
-            continue;
-        }
+    let mut at = 0;
+    let bytes = text.as_bytes();
+    let may_mark = |b: &u8| matches!(b, b'<' | b'*' | b'`' | b'_' | b'~');
+    while let Some(skip) = bytes.get(at..).and_then(|rest| rest.iter().position(may_mark)) {
+        at += skip;
+        let b = byte(bytes, at);
         let mark = match b {
-            b'<' | b'*' | b'`' => mark_at(text, at),
-            b'_' | b'~' if byte(text.as_bytes(), at + 1) == b => Some((2, "")),
-            _ => None,
+            b'_' | b'~' => (byte(bytes, at + 1) == b).then_some((2, "")),
+            _ => mark_at(text, at),
         };
         if let Some((length, with)) = mark {
             out.push_str(cut(text, from..at));
             out.push_str(with);
             from = at + length;
         }
+        at = from.max(at + 1);
     }
     out.push_str(cut(text, from..text.len()));
     out

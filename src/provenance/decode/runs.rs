@@ -200,7 +200,7 @@ fn base64(run: &str) -> Option<String> {
     }
     let body = run.get(..usable)?.as_bytes();
     let encoding = if url_safe { &BASE64URL_NOPAD } else { &BASE64_NOPAD };
-    if !may_open_text(first_of_base64(*body.first_chunk()?, url_safe)?) {
+    if !may_open_text(first_of_base64(*body.first_chunk()?)?) {
         return None;
     }
     if let Ok(bytes) = encoding.decode(body) {
@@ -210,22 +210,29 @@ fn base64(run: &str) -> Option<String> {
     as_text(&encoding.decode(body.get(..whole)?).ok()?)
 }
 
-/// What the first characters of base64 stand for.
-fn first_of_base64(body: [u8; 8], url_safe: bool) -> Option<[u8; HEAD]> {
+/// What a character of base64, of either alphabet, stands for.
+const fn six_bits(b: u8) -> u8 {
+    match b {
+        b'A'..=b'Z' => b - b'A',
+        b'a'..=b'z' => b - b'a' + 26,
+        b'0'..=b'9' => b - b'0' + 52,
+        b'+' | b'-' => 62,
+        b'/' | b'_' => 63,
+        _ => u8::MAX,
+    }
+}
+
+const SIX_BITS: [u8; 256] = of_each_byte!(six_bits);
+
+/// What the first characters of base64 stand for. The caller has seen that they are of one alphabet.
+fn first_of_base64(body: [u8; 8]) -> Option<[u8; HEAD]> {
     let mut bits = 0_u64;
+    let mut all = 0;
     for b in body {
-        let six = match b {
-            b'A'..=b'Z' => b - b'A',
-            b'a'..=b'z' => b - b'a' + 26,
-            b'0'..=b'9' => b - b'0' + 52,
-            b'+' if !url_safe => 62,
-            b'/' if !url_safe => 63,
-            b'-' if url_safe => 62,
-            b'_' if url_safe => 63,
-            _ => return None,
-        };
-        bits = bits << 6 | u64::from(six);
+        let six = SIX_BITS.get(usize::from(b)).copied().unwrap_or(u8::MAX);
+        all |= six;
+        bits = bits << 6 | u64::from(six & 63);
     }
     let [_, _, head @ ..] = bits.to_be_bytes();
-    Some(head)
+    (all < 64).then_some(head)
 }

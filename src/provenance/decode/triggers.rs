@@ -8,56 +8,75 @@ use super::{spelled, turned};
 /// Where something is spelled out, in order, and whether something is turned.
 pub(super) fn triggers(text: &str) -> (Vec<usize>, bool) {
     let bytes = text.as_bytes();
-    let starts = &*STARTS;
+    let marks = &*MARKS;
     let (mut spots, mut marked) = (Vec::new(), false);
-    for (at, (first, second)) in bytes.iter().zip(bytes.get(1..).unwrap_or_default()).enumerate() {
-        if !starts.has(u16::from_be_bytes([*first, *second])) {
-            continue;
+    let mut first = 0;
+    for (end, second) in (0_usize..).zip(bytes) {
+        if marks.starts.has(first, *second) {
+            let at = end.saturating_sub(1);
+            let here = bytes.get(at..).unwrap_or_default();
+            for (mark, is_spelled) in marks.at(here) {
+                if !here.get(..mark.len()).is_some_and(|here| here.eq_ignore_ascii_case(mark.as_bytes())) {
+                    continue;
+                }
+                if !is_spelled {
+                    marked = true;
+                } else if spots.last() != Some(&at) {
+                    spots.push(at);
+                }
+            }
         }
-        let here = bytes.get(at..).unwrap_or_default();
-        if stands(here, &spelled::TRIGGERS) {
-            spots.push(at);
-        }
-        marked = marked || stands(here, &turned::TRIGGERS);
+        first = *second;
     }
     (spots, marked)
 }
 
-fn stands(here: &[u8], marks: &[&str]) -> bool {
-    let first = here.first().map(u8::to_ascii_lowercase);
-    let starts = |mark: &&str| {
-        let mark = mark.as_bytes();
-        mark.first().copied() == first && here.get(..mark.len()).is_some_and(|h| h.eq_ignore_ascii_case(mark))
-    };
-    marks.iter().any(starts)
+/// All marks by their first byte in small letters, and the pairs of bytes that they start with.
+struct Marks {
+    by_first: Vec<Vec<(&'static str, bool)>>,
+    starts: Pairs,
 }
 
-/// The pairs of bytes that a mark starts with.
-static STARTS: LazyLock<Pairs> = LazyLock::new(|| {
-    let mut starts = Pairs([0; 1024]);
-    for mark in spelled::TRIGGERS.iter().chain(&turned::TRIGGERS) {
-        if let [first, second, ..] = mark.as_bytes() {
-            for first in [first.to_ascii_lowercase(), first.to_ascii_uppercase()] {
-                for second in [second.to_ascii_lowercase(), second.to_ascii_uppercase()] {
-                    starts.add(u16::from_be_bytes([first, second]));
-                }
+impl Marks {
+    /// The marks that may stand here, and whether each spells something out.
+    fn at(&self, here: &[u8]) -> impl Iterator<Item = (&'static str, bool)> {
+        let first = here.first().map_or(0, u8::to_ascii_lowercase);
+        self.by_first.get(usize::from(first)).into_iter().flatten().copied()
+    }
+}
+
+static MARKS: LazyLock<Marks> = LazyLock::new(|| {
+    let mut marks = Marks { by_first: vec![Vec::new(); 256], starts: Pairs([0; 1024]) };
+    let spelled = spelled::TRIGGERS.iter().map(|mark| (*mark, true));
+    for (mark, is_spelled) in spelled.chain(turned::TRIGGERS.iter().map(|mark| (*mark, false))) {
+        let [first, second, ..] = mark.as_bytes() else { continue };
+        if let Some(same) = marks.by_first.get_mut(usize::from(first.to_ascii_lowercase())) {
+            same.push((mark, is_spelled));
+        }
+        for first in [first.to_ascii_lowercase(), first.to_ascii_uppercase()] {
+            for second in [second.to_ascii_lowercase(), second.to_ascii_uppercase()] {
+                marks.starts.add(first, second);
             }
         }
     }
-    starts
+    marks
 });
 
 /// A set of pairs of bytes.
 struct Pairs([u64; 1024]);
 
 impl Pairs {
-    fn add(&mut self, two: u16) {
-        if let Some(row) = self.0.get_mut(usize::from(two >> 6)) {
-            *row |= 1 << (two & 63);
+    fn add(&mut self, first: u8, second: u8) {
+        if let Some(row) = self.0.get_mut(row(first, second)) {
+            *row |= 1 << (second & 63);
         }
     }
 
-    fn has(&self, two: u16) -> bool {
-        self.0.get(usize::from(two >> 6)).is_some_and(|row| row >> (two & 63) & 1 == 1)
+    fn has(&self, first: u8, second: u8) -> bool {
+        self.0.get(row(first, second)).is_some_and(|row| row >> (second & 63) & 1 == 1)
     }
+}
+
+fn row(first: u8, second: u8) -> usize {
+    usize::from(first) << 2 | usize::from(second >> 6)
 }
