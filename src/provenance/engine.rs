@@ -273,7 +273,8 @@ impl Engine {
     /// Gives up history until there is room for so many bytes more.
     ///
     /// ORDER: oldest text, then the provenance of the oldest atoms, then the oldest plain tokens. Addresses,
-    /// hosts, accounts and phones keep at least their fingerprints.
+    /// hosts, accounts and phones keep at least their fingerprints, as long as these take no more than half of
+    /// the memory: who shows millions of addresses must not fill the machine.
     pub(crate) fn make_room(&mut self, room: usize) {
         let most = self.limits.bytes.saturating_sub(room);
         while self.bytes() > most && self.store.give_up_oldest() {
@@ -298,13 +299,18 @@ impl Engine {
             self.faded_plain.clear();
             self.plain.give_up(u64::MAX, |_| {});
         }
-        if self.bytes() > most {
+        let half = self.limits.bytes / 2;
+        for until in [middle, u64::MAX] {
+            if self.bytes() <= most {
+                return;
+            }
             let faded = &mut self.faded_firm;
-            self.firm.give_up(middle, |print| faded.insert(print));
-        }
-        if self.bytes() > most {
-            let faded = &mut self.faded_firm;
-            self.firm.give_up(u64::MAX, |print| faded.insert(print));
+            self.firm.give_up(until, |print| {
+                if faded.bytes_after_insert() > half {
+                    faded.clear();
+                }
+                faded.insert(print);
+            });
         }
     }
 }

@@ -13,11 +13,26 @@ impl Prints {
         self.slots.len() * size_of::<u64>()
     }
 
+    /// Bytes that it would take after one more entry.
+    pub(crate) fn bytes_after_insert(&self) -> usize {
+        let slots = if self.is_full() { self.larger() } else { self.slots.len() };
+        slots * size_of::<u64>()
+    }
+
+    fn is_full(&self) -> bool {
+        self.used * 8 >= self.slots.len() * 7
+    }
+
+    /// The slots that it grows to.
+    fn larger(&self) -> usize {
+        (self.slots.len() + self.slots.len() / 2).max(1024)
+    }
+
     /// Adds a fingerprint.
     pub(crate) fn insert(&mut self, print: u64) {
-        if self.used * 8 >= self.slots.len() * 7 {
-            let larger = (self.slots.len() + self.slots.len() / 2).max(1024);
-            let old = std::mem::replace(&mut self.slots, vec![0; larger]);
+        if self.is_full() {
+            let larger = vec![0; self.larger()];
+            let old = std::mem::replace(&mut self.slots, larger);
             self.used = 0;
             for print in old {
                 if print != 0 {
