@@ -60,10 +60,9 @@ fn a36_a_change_is_looked_at_twice_even_undeclared() {
     let upstream = &mut stage.upstreams[0];
     upstream.got("tools/list");
     upstream.tell(&json!({"send": {"method": "notifications/tools/list_changed"}}));
-    // The first look finds the list as it was; only then does it change, without another word.
+    // The first look finds the list as it was; a server may announce before it has changed, so there is another,
+    // without another word.
     upstream.got("tools/list");
-    client.heard();
-    upstream.tell(&json!({"set": {"tools": ["one", "two"]}}));
     upstream.got("tools/list");
     client.tools(&["a__one"]);
 }
