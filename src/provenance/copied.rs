@@ -13,7 +13,7 @@ use super::grams;
 use super::index::{Passage, order};
 use super::sent::mixed;
 use super::text::{around, cut};
-use super::{Floor, Place, PlaceKind};
+use super::{Floor, Place};
 
 /// Most flows that one call is told of.
 const MOST_FLOWS: usize = 16;
@@ -236,17 +236,10 @@ impl<'s, 'l> Search<'s, 'l> {
         Flow {
             pointer: String::new(),
             from: Place {
-                kind: PlaceKind::FreeText,
-                floor: Floor::Ask,
                 upstream: name(|meta| Some(meta.upstream)).unwrap_or_default(),
                 tool: name(|meta| meta.tool),
                 call: meta.map_or(0, |meta| meta.call),
-                path: String::new(),
-                range: (0, 0),
-                chain: Vec::new(),
-                excerpt: String::new(),
-                exact: false,
-                whole: false,
+                ..Place::unread(Floor::Ask)
             },
             container,
             chars: None,

@@ -85,7 +85,7 @@ impl Engine {
         hits.extend(own);
         let mut trace = Trace { places: self.places(hits, destination), altered, complete: self.complete };
         if faded && trace.places.iter().all(|place| place.floor != Floor::Deny) {
-            trace.places.push(given_up());
+            trace.places.push(Place::unread(Floor::Deny));
         }
         trace
     }
@@ -498,23 +498,6 @@ fn hit_of(occurrence: Occurrence, form: &Form) -> Hit {
         chain: form.chain.clone(),
         class: form.class,
         form: form.text.clone(),
-    }
-}
-
-/// A place whose provenance was given up.
-fn given_up() -> Place {
-    Place {
-        kind: PlaceKind::FreeText,
-        floor: Floor::Deny,
-        upstream: String::new(),
-        tool: None,
-        call: 0,
-        path: String::new(),
-        range: (0, 0),
-        chain: Vec::new(),
-        excerpt: String::new(),
-        exact: false,
-        whole: false,
     }
 }
 

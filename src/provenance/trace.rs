@@ -105,6 +105,25 @@ pub struct Place {
     pub whole: bool,
 }
 
+impl Place {
+    /// A place in free text that cannot be read any more.
+    pub(crate) fn unread(floor: Floor) -> Self {
+        Self {
+            kind: PlaceKind::FreeText,
+            floor,
+            upstream: String::new(),
+            tool: None,
+            call: 0,
+            path: String::new(),
+            range: (0, 0),
+            chain: Vec::new(),
+            excerpt: String::new(),
+            exact: false,
+            whole: false,
+        }
+    }
+}
+
 /// How far a url is from the one it was made from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
