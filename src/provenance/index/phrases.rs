@@ -26,7 +26,7 @@ struct Group {
 impl Group {
     /// Makes room for the bit of a block, by its place in the group.
     fn widen(&mut self, lane: usize) {
-        let width = (lane / 8 + 1).next_power_of_two();
+        let width = lane / 8 + 1;
         if width <= self.width {
             return;
         }
