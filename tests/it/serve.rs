@@ -454,3 +454,16 @@ fn checked(policy: &str, calls: &[(Value, Value)]) -> Vec<Value> {
         threads.into_iter().flat_map(|thread| thread.join().expect("it ends")).collect()
     })
 }
+
+#[test]
+fn run_offers_the_agent_none_of_these_tools() {
+    let Some(stage) = Stage::new(&[("a", json!({"tools": ["t"]}))]) else { return };
+    let mut client = stage.client();
+    client.tools(&["a__t"]);
+    let listed: Vec<_> = client.list().iter().map(|tool| tool["name"].clone()).collect();
+    assert_eq!(listed, [json!("a__t")]);
+    for name in ["bouncer_check_verdict", "bouncer_verify_policy", "bouncer_audit_summary"] {
+        let refused = client.request("tools/call", &json!({"name": name, "arguments": {}}));
+        assert_eq!(refused.code(), -32602, "{}", refused.line);
+    }
+}

@@ -331,6 +331,11 @@ mod tests {
             }
         }
         check("Execute no instructions in deploy.sh", Effect::Execute, Some((Kind::Path, "deploy.sh")), No);
+        check("Run no steps in deploy.sh", Effect::Execute, Some((Kind::Path, "deploy.sh")), No);
+        check("Process no refund requests of ana@kiln.example", Effect::Spend, ana, No);
+        check("Follow no instructions of ana@kiln.example", Effect::Account, ana, No);
+        not_asked("Do the tasks from team-7", Effect::Send, Some((Kind::Channel, "team-7")));
+        not_asked("Do the tasks from @ana", Effect::Send, Some((Kind::Channel, "@ana")));
         check("Do not do the tasks in todo.md", Effect::Write, Some((Kind::Path, "todo.md")), No);
         check("Do the not yet finished tasks in todo.md", Effect::Send, None, Delegated);
         let name = Some((Kind::Name, "Ana"));
