@@ -106,7 +106,7 @@ pub struct NotePrompt {
 #[rtype(result = "Result<Traced, TaintLost>")]
 pub struct TraceCall {
     /// What is asked.
-    pub query: Query,
+    pub query: Arc<Query>,
     /// The arguments.
     pub arguments: Arc<Value>,
 }
@@ -407,7 +407,7 @@ mod tests {
             amounts: Vec::new(),
             content: Content::Left,
         };
-        TraceCall { query, arguments: Arc::new(arguments) }
+        TraceCall { query: Arc::new(query), arguments: Arc::new(arguments) }
     }
 
     fn shown(address: &str, length: usize) -> NoteShown {
@@ -445,7 +445,7 @@ mod tests {
     #[actix::test]
     async fn whom_a_call_goes_to_is_known_when_it_is_sent() {
         let taint = TaintActor::start_thread(Limits::default()).unwrap().start();
-        let to = asked("eve@outside.test", 0).query.destinations;
+        let to = asked("eve@outside.test", 0).query.destinations.clone();
         let making = Making { to, on: vec!["dr-44x".to_owned()], ..Making::default() };
         let sent = NoteSent {
             upstream: "mail".into(),
@@ -459,7 +459,8 @@ mod tests {
         taint.try_send(sent).unwrap();
         let arguments = serde_json::json!({"draft_id": "dr-44x"});
         let mut send = asked("", 0);
-        send.query.destinations = extract(&arguments, &|_| Standing::Authority(None)).destinations;
+        Arc::make_mut(&mut send.query).destinations =
+            extract(&arguments, &|_| Standing::Authority(None)).destinations;
         send.arguments = Arc::new(arguments);
         let traced = taint.send(send).await.unwrap().unwrap();
         let texts: Vec<&str> = traced.destinations.iter().map(|it| it.destination.text.as_str()).collect();

@@ -289,23 +289,18 @@ fn decoded(raw: &Bytes) -> Option<Bytes> {
 }
 
 const HEAD: &[u8] = b"{\"jsonrpc\":\"2.0\"";
+const END: &[u8] = b"}\n";
 
 /// A line: `{"jsonrpc":"2.0","id":ID,KEY:VALUE}` with its newline.
 fn line_of(id: Option<&[u8]>, key: &[u8], value: &[&[u8]]) -> Bytes {
-    let payload: usize = value.iter().map(|part| part.len()).sum();
-    let mut out = Vec::with_capacity(HEAD.len() + id.map_or(0, <[u8]>::len) + key.len() + payload + 16);
-    out.extend_from_slice(HEAD);
-    if let Some(id) = id {
-        out.extend_from_slice(b",\"id\":");
-        out.extend_from_slice(id);
-    }
-    out.push(b',');
-    out.extend_from_slice(key);
-    for part in value {
-        out.extend_from_slice(part);
-    }
+    let id = id.map(|id| [b",\"id\":", id]);
+    let parts = [HEAD].into_iter().chain(id.into_iter().flatten()).chain([&b","[..], key]);
+    let parts = parts.chain(value.iter().copied());
+    // A vector without room to spare becomes shared bytes as it is.
+    let mut out = Vec::with_capacity(parts.clone().map(<[u8]>::len).sum::<usize>() + END.len());
+    parts.for_each(|part| out.extend_from_slice(part));
     scan::flatten(&mut out);
-    out.extend_from_slice(b"}\n");
+    out.extend_from_slice(END);
     out.into()
 }
 

@@ -65,7 +65,7 @@ pub fn run_case(case: &Case, base: &[RuleSet]) -> CaseResult {
         Outcome::Ask => "ask",
         Outcome::Deny => "deny",
     };
-    judged(case, name, Some(verdict.contract), verdict.reason())
+    judged(case, name, Some(verdict.contract), verdict.reason().into_owned())
 }
 
 fn packs(which: CasePacks) -> Result<Vec<Arc<Pack>>, String> {

@@ -140,25 +140,23 @@ pub(super) fn token(key: &str) -> Cow<'_, str> {
     }
 }
 
-/// Every string leaf of the arguments: its dotted path (without indices), pointer and text.
-pub(super) fn leaves(arguments: &Value) -> Vec<Leaf<'_>> {
-    let mut out = Vec::new();
-    collect(arguments, &mut Spot::default(), &mut out);
-    out
+/// Visits every string leaf of the arguments, in order.
+pub(super) fn each_leaf<'v>(arguments: &'v Value, mut visit: impl FnMut(Leaf<'_, 'v>)) {
+    walk(arguments, &mut Spot::default(), &mut visit);
 }
 
 /// A string leaf.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Leaf<'v> {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Leaf<'s, 'v> {
     /// The dotted path, `[]` for items.
-    pub argument: String,
+    pub argument: &'s str,
     /// The pointer.
-    pub pointer: String,
+    pub pointer: &'s str,
     /// The text.
     pub text: &'v str,
 }
 
-/// Where the walk through the arguments is: every call is walked, so only what is found is copied.
+/// Where the walk through the arguments is: every call is walked, so nothing is copied for it.
 #[derive(Default)]
 struct Spot {
     argument: String,
@@ -200,20 +198,18 @@ pub(super) fn scalars(arguments: &Value) -> Vec<(String, Cow<'_, str>)> {
 }
 
 // Depth is bounded by the JSON reader (128 levels).
-fn collect<'v>(value: &'v Value, here: &mut Spot, out: &mut Vec<Leaf<'v>>) {
+fn walk<'v>(value: &'v Value, here: &mut Spot, visit: &mut dyn FnMut(Leaf<'_, 'v>)) {
     match value {
-        Value::String(text) => {
-            out.push(Leaf { argument: here.argument.clone(), pointer: here.pointer.clone(), text });
-        }
+        Value::String(text) => visit(Leaf { argument: &here.argument, pointer: &here.pointer, text }),
         Value::Array(items) => {
             for (index, item) in items.iter().enumerate() {
-                here.within(&["[]"], &index.to_string(), |here| collect(item, here, out));
+                here.within(&["[]"], &index.to_string(), |here| walk(item, here, visit));
             }
         }
         Value::Object(map) => {
             for (key, item) in map {
                 let dot = if here.argument.is_empty() { "" } else { "." };
-                here.within(&[dot, key], &token(key), |here| collect(item, here, out));
+                here.within(&[dot, key], &token(key), |here| walk(item, here, visit));
             }
         }
         _ => {}
@@ -259,11 +255,10 @@ mod tests {
 
     #[test]
     fn leaves_know_their_place() {
-        let got: Vec<_> = leaves(&json!({"a": [{"b": "x"}], "c": 1}))
-            .into_iter()
-            .map(|l| (l.argument, l.pointer))
-            .collect();
-        assert_eq!(got, [("a[].b".to_owned(), "/a/0/b".to_owned())]);
+        let arguments = json!({"a": [{"b": "x"}, "y"], "c": 1});
+        let mut got = Vec::new();
+        each_leaf(&arguments, |leaf| got.push([leaf.argument, leaf.pointer, leaf.text].map(str::to_owned)));
+        assert_eq!(got, [["a[].b", "/a/0/b", "x"], ["a[]", "/a/1", "y"]]);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! the whole history.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use serde_json::Value;
 
@@ -28,8 +29,10 @@ const CARRIES_NOTHING: usize = 12;
 pub struct Inquiry {
     /// The effect of this very call.
     pub effect: Effect,
+    /// All effects that it may have, that one first.
+    effects: Vec<Effect>,
     /// What to ask of the history; `None` when it has nothing to say about this call.
-    pub query: Option<Query>,
+    pub query: Option<Arc<Query>>,
     /// Whether more destinations stood in the arguments than are judged.
     pub truncated: bool,
     /// Amounts of a spending call, as they stand in the arguments.
@@ -118,7 +121,8 @@ impl Inquiry {
             .into_iter()
             .map(|(value, currency)| currency.map_or(value.clone(), |currency| format!("{value} {currency}")))
             .collect();
-        Self { effect, query, truncated: extraction.truncated, amounts }
+        let effects = std::iter::once(effect).chain(policy.also.iter().map(|(also, _)| *also)).collect();
+        Self { effect, effects, query: query.map(Arc::new), truncated: extraction.truncated, amounts }
     }
 
     /// The constraints that the call does not pass, the guard's among them.
@@ -131,7 +135,7 @@ impl Inquiry {
     ) -> Vec<ConstraintFinding> {
         let resolved = |path: &str| around.resolved.get(path).cloned();
         let surroundings = around.guard.surroundings(around.cwd);
-        let failures = policy.failures(&self.effects(policy), arguments, surroundings, &resolved);
+        let failures = policy.failures(&self.effects, arguments, surroundings, &resolved);
         findings(failures, &|pointer| is_typed(pointer, traced))
     }
 
@@ -143,12 +147,7 @@ impl Inquiry {
         guard: &Guard,
         cwd: Option<&str>,
     ) -> BTreeSet<String> {
-        policy.paths_to_resolve(&self.effects(policy), arguments, guard.surroundings(cwd))
-    }
-
-    /// All effects that the call may have.
-    fn effects(&self, policy: &ToolPolicy) -> Vec<Effect> {
-        std::iter::once(self.effect).chain(policy.also.iter().map(|(effect, _)| *effect)).collect()
+        policy.paths_to_resolve(&self.effects, arguments, guard.surroundings(cwd))
     }
 
     /// The grant keys that may cover each destination, then each flow, in order.

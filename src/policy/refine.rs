@@ -7,7 +7,7 @@
 
 use serde_json::Value;
 
-use super::argument::{leaves, same_name};
+use super::argument::{each_leaf, same_name};
 use super::statement::{StatementClass, shell, sql};
 use super::{Audience, Effect, Layer, Role, ToolPolicy};
 
@@ -95,16 +95,17 @@ impl ToolPolicy {
     /// read.
     fn statement(&self, arguments: &Value) -> Option<StatementClass> {
         self.with_role(Role::Command).next()?;
-        let mut commands =
-            leaves(arguments).into_iter().filter(|leaf| self.role_of(&leaf.argument) == Some(Role::Command));
-        let command = commands.next()?;
+        let mut commands = Vec::new();
+        each_leaf(arguments, |leaf| {
+            if self.role_of(leaf.argument) == Some(Role::Command) {
+                commands.push((leaf.argument.to_owned(), leaf.text));
+            }
+        });
         // Several texts may be one command in an order we do not know.
-        if commands.next().is_some() {
-            return None;
-        }
-        match language(&command.argument)? {
-            Language::Sql => Some(sql(command.text)),
-            Language::Shell => Some(shell(command.text)),
+        let [(argument, command)] = commands.as_slice() else { return None };
+        match language(argument)? {
+            Language::Sql => Some(sql(command)),
+            Language::Shell => Some(shell(command)),
         }
     }
 }
@@ -191,7 +192,7 @@ mod tests {
             let policy =
                 ToolPolicy { effect: main, effect_layer: layer, also: Vec::new(), ..derived.clone() };
             let inquiry = Inquiry::of(&policy, "db", &json!({"query": query, "to": "bo@x.test"}));
-            let besides = inquiry.query.map(|query| query.besides).unwrap_or_default();
+            let besides = inquiry.query.map(|query| query.besides.clone()).unwrap_or_default();
             let judged: Vec<Effect> = std::iter::once(inquiry.effect).chain(besides).collect();
             assert_eq!(judged, expected, "{main} {query}");
         }

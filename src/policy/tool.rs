@@ -8,7 +8,7 @@ use serde_json_path::JsonPath;
 
 use crate::provenance::{Destination, Kind, Thing, TrustRule};
 
-use super::argument::{leaves, same_name, select};
+use super::argument::{each_leaf, same_name, select};
 use super::constraint::{AllowedValue, Constraint, HostPattern, Test, UrlReading, read_url};
 use super::members::is_id_key;
 use super::{ArgPath, Cells, Effect, Gate, Layer, Locality, Role};
@@ -202,10 +202,13 @@ impl ToolPolicy {
         if amounts.peek().is_none() {
             return Vec::new();
         }
-        let currency = leaves(arguments)
-            .into_iter()
-            .find(|leaf| leaf.argument.rsplit('.').next().is_some_and(|name| same_name(name, "currency")))
-            .map(|leaf| leaf.text.to_owned());
+        let mut currency = None;
+        each_leaf(arguments, |leaf| {
+            let is_named = leaf.argument.rsplit('.').next().is_some_and(|name| same_name(name, "currency"));
+            if currency.is_none() && is_named {
+                currency = Some(leaf.text.to_owned());
+            }
+        });
         let values = amounts.flat_map(|rule| select(arguments, &rule.path));
         let texts = values.flat_map(|found| match found.value {
             Value::Number(number) => vec![number.to_string()],

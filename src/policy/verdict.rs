@@ -3,6 +3,7 @@
 //! A verdict is data. `refusal.rs` words it for the model, `question.rs` for the human, and the
 //! audit log stores it whole.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use serde::Serialize;
@@ -158,8 +159,8 @@ impl Verdict {
     }
 
     /// The reason as the audit log and `check` give it, with values: for people, never for the model.
-    pub fn reason(&self) -> String {
-        self.open().next().map_or_else(|| "allowed".to_owned(), |finding| finding.reason.to_string())
+    pub fn reason(&self) -> Cow<'static, str> {
+        self.open().next().map_or(Cow::Borrowed("allowed"), |finding| finding.reason.to_string().into())
     }
 }
 

@@ -149,8 +149,12 @@ pub fn mask_secrets(text: &str) -> Cow<'_, str> {
 
 /// Whether the name of a member says that its value is a secret.
 pub fn secret_key(name: &str) -> bool {
-    let letters = name.chars().filter(char::is_ascii_alphanumeric);
-    let plain: String = letters.map(|c| c.to_ascii_lowercase()).collect();
+    let plain = if name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit()) {
+        Cow::Borrowed(name)
+    } else {
+        let letters = name.chars().filter(char::is_ascii_alphanumeric);
+        Cow::Owned(letters.map(|letter| letter.to_ascii_lowercase()).collect())
+    };
     [
         "password",
         "passwd",

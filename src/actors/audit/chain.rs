@@ -19,19 +19,19 @@ pub struct Link {
 }
 
 /// Ends an open object (`{"a":1` without its brace) as a line of the chain, with its line break, at the end of
-/// `lines`, and gives its hash.
-pub fn seal(open: &str, prev: &str, lines: &mut String) -> String {
+/// `lines`. `prev` is the hash of the line before, and becomes that of this one.
+pub fn seal(open: &str, prev: &mut String, lines: &mut String) {
     let start = lines.len();
     lines.reserve(open.len() + 160);
     lines.push_str(open);
     lines.push_str(",\"prev\":\"");
     lines.push_str(prev);
     lines.push('"');
-    let hash = hex(lines.get(start..).unwrap_or_default());
+    prev.clear();
+    data_encoding::HEXLOWER.encode_append(&digest(lines.get(start..).unwrap_or_default()), prev);
     lines.push_str(",\"hash\":\"");
-    lines.push_str(&hash);
+    lines.push_str(prev);
     lines.push_str("\"}\n");
-    hash
 }
 
 /// Reads and checks one line, without its line break.
@@ -54,14 +54,14 @@ pub fn verify_line(line: &str) -> Result<Link, &'static str> {
         .and_then(|rest| rest.strip_suffix('"'))
         .filter(|prev| prev.len() == GENESIS.len())
         .ok_or("its link to the line before is malformed")?;
-    if hex(body) != hash {
+    if data_encoding::HEXLOWER.encode(&digest(body)) != hash {
         return Err("its hash does not fit its text");
     }
     Ok(Link { prev: prev.to_owned(), hash: hash.to_owned() })
 }
 
-fn hex(text: &str) -> String {
-    data_encoding::HEXLOWER.encode(&Sha256::digest(text.as_bytes()))
+fn digest(text: &str) -> [u8; 32] {
+    Sha256::digest(text.as_bytes()).into()
 }
 
 #[cfg(test)]
@@ -72,8 +72,10 @@ mod tests {
     #[test]
     fn a_sealed_line_verifies_and_names_its_neighbour() {
         let mut lines = String::new();
-        let hash = seal("{\"kind\":\"verdict\"", GENESIS, &mut lines);
-        seal("{\"kind\":\"outcome\"", &hash, &mut lines);
+        let mut prev = GENESIS.to_owned();
+        seal("{\"kind\":\"verdict\"", &mut prev, &mut lines);
+        let hash = prev.clone();
+        seal("{\"kind\":\"outcome\"", &mut prev, &mut lines);
         let (first, second) = lines.trim_end().split_once('\n').unwrap();
         assert_eq!(verify_line(first).unwrap().hash, hash);
         assert_eq!(verify_line(second).unwrap().prev, hash);
@@ -83,7 +85,7 @@ mod tests {
         #[test]
         fn any_changed_byte_is_found(at in 0_usize..1000, to in any::<u8>()) {
             let mut line = String::new();
-            seal("{\"kind\":\"verdict\",\"tool\":\"send\"", GENESIS, &mut line);
+            seal("{\"kind\":\"verdict\",\"tool\":\"send\"", &mut GENESIS.to_owned(), &mut line);
             let line = line.trim_end();
             let mut bytes = line.as_bytes().to_vec();
             let at = at % bytes.len();

@@ -13,6 +13,8 @@ use super::head::Head;
 
 /// Bytes read from the end of the file to find its last line, doubled until it is found.
 const TAIL: u64 = 16 * 1024;
+/// Bytes of room for lines that are kept from one append to the next.
+const KEPT: usize = 16 * 1024;
 
 /// The open log.
 #[derive(Debug)]
@@ -21,6 +23,8 @@ pub struct AuditFile {
     /// Length of the file after our last line: another length means that somebody else wrote.
     known_len: u64,
     prev: String,
+    /// What is written at once, kept for its room.
+    lines: String,
 }
 
 /// How an append ended.
@@ -44,7 +48,7 @@ impl AuditFile {
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         let file = options.open(path)?;
-        Ok(Self { file, known_len: u64::MAX, prev: GENESIS.to_owned() })
+        Ok(Self { file, known_len: u64::MAX, prev: GENESIS.to_owned(), lines: String::new() })
     }
 
     /// The end of the log after our last line; `None` before it.
@@ -89,19 +93,19 @@ impl AuditFile {
         if len != self.known_len {
             self.prev = self.last_hash(len)?;
         }
-        let mut lines = String::new();
-        let mut prev = self.prev.clone();
+        // FAIL CLOSED: until the lines stand in the file, their hash is not known to be the last.
+        self.known_len = u64::MAX;
+        self.lines.clear();
+        self.lines.shrink_to(KEPT);
         for open in open {
-            prev = seal(open.as_ref(), &prev, &mut lines);
+            seal(open.as_ref(), &mut self.prev, &mut self.lines);
         }
-        if let Err(error) = self.file.write_all(lines.as_bytes()) {
+        if let Err(error) = self.file.write_all(self.lines.as_bytes()) {
             // Half a line would break the chain for everybody: take it back.
             self.file.set_len(len)?;
-            self.known_len = u64::MAX;
             return Err(error);
         }
-        self.known_len = len + lines.len() as u64;
-        self.prev = prev;
+        self.known_len = len + self.lines.len() as u64;
         Ok(())
     }
 

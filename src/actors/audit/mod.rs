@@ -17,6 +17,6 @@ pub use actor::{AppendOutcome, AppendVerdict, AuditActor, AuditError, Flush};
 pub use chain::{GENESIS, Link, seal, verify_line};
 pub use file::AuditFile;
 pub use head::{Head, HeadFile};
-pub use record::{AnswerRecord, OutcomeRecord, RequestRecord, Sealing, VerdictRecord};
+pub use record::{AnswerRecord, Masked, OutcomeRecord, RequestRecord, Sealing, VerdictRecord};
 pub use summary::{Count, Entry, Summary};
 pub use verify::{Broken, Checked, Line, Records, verify};

@@ -5,8 +5,11 @@
 //! the shape of a secret are masked; the digest of the raw arguments stays, so that a masked call can
 //! still be compared.
 
-use serde::Serialize;
-use serde_json::{Map, Value};
+use std::borrow::Cow;
+use std::cell::Cell;
+
+use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use crate::policy::{Finding, Verdict};
@@ -24,7 +27,7 @@ pub trait Sealing {
 }
 
 /// The verdict on a call, written before it is forwarded or refused.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, serde::Serialize)]
 pub struct VerdictRecord<'a> {
     /// Always `verdict`.
     pub kind: &'static str,
@@ -41,7 +44,7 @@ pub struct VerdictRecord<'a> {
     /// The tool's own name at its upstream.
     pub tool: &'a str,
     /// The arguments, masked and bounded.
-    pub args: Value,
+    pub args: Masked<'a>,
     /// SHA-256 of the raw arguments, hex.
     pub args_sha256: String,
     /// `allow`, `ask` (then refused or not, see `answer`) or `deny`.
@@ -49,7 +52,7 @@ pub struct VerdictRecord<'a> {
     /// The contract that decided.
     pub contract: &'static str,
     /// Why, with values: for people, never for the model.
-    pub reason: String,
+    pub reason: Cow<'static, str>,
     /// The findings, masked and bounded like the arguments.
     pub evidence: Value,
     /// The grant or answer that let it pass.
@@ -61,7 +64,7 @@ pub struct VerdictRecord<'a> {
 }
 
 /// How a forwarded call ended.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, serde::Serialize)]
 pub struct OutcomeRecord<'a> {
     /// Always `outcome`.
     pub kind: &'static str,
@@ -102,7 +105,7 @@ impl<'a> VerdictRecord<'a> {
     pub fn new(
         (ts, session, call, client): (u64, &'a str, u64, &'a str),
         (upstream, tool): (&'a str, &'a str),
-        arguments: &Value,
+        arguments: &'a Value,
         raw: &[u8],
         verdict: &'a Verdict,
     ) -> Self {
@@ -114,11 +117,14 @@ impl<'a> VerdictRecord<'a> {
             client,
             upstream,
             tool,
-            args: masked(arguments),
+            args: Masked(arguments),
             args_sha256: data_encoding::HEXLOWER.encode(&Sha256::digest(raw)),
             verdict: verdict.outcome.as_str(),
             contract: verdict.contract.as_str(),
-            reason: cut(&mask_secrets(&verdict.reason())),
+            reason: match verdict.reason() {
+                Cow::Owned(reason) => cut(&mask_secrets(&reason)).into_owned().into(),
+                Cow::Borrowed(plain) => plain.into(),
+            },
             evidence: evidence(&verdict.findings),
             grant: None,
             answer: None,
@@ -127,7 +133,7 @@ impl<'a> VerdictRecord<'a> {
 }
 
 /// What an upstream asked of the client.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, serde::Serialize)]
 pub struct RequestRecord<'a> {
     /// Always `request`.
     pub kind: &'static str,
@@ -174,7 +180,7 @@ impl<'a> RequestRecord<'a> {
 }
 
 /// What a client answered an upstream.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, serde::Serialize)]
 pub struct AnswerRecord<'a> {
     /// Always `answer`.
     pub kind: &'static str,
@@ -246,7 +252,10 @@ fn lengths(value: &Value, left: &mut usize) -> Value {
     *left -= 1;
     match value {
         Value::Object(map) => Value::Object(
-            map.iter().take(LEAVES).map(|(key, value)| (cut(key), lengths(value, left))).collect(),
+            map.iter()
+                .take(LEAVES)
+                .map(|(key, value)| (cut(key).into_owned(), lengths(value, left)))
+                .collect(),
         ),
         Value::Array(items) => {
             Value::Array(items.iter().take(LEAVES).map(|item| lengths(item, left)).collect())
@@ -263,62 +272,83 @@ const FINDINGS: usize = 64;
 /// The findings fit for the log: the worst of them, with the values in them masked and cut.
 fn evidence(findings: &[Finding]) -> Value {
     let kept = findings.iter().take(FINDINGS).filter_map(|finding| serde_json::to_value(finding).ok());
-    let mut all: Vec<Value> = kept.map(|finding| mask(None, &finding, &mut LEAVES.clone())).collect();
+    let mut all: Vec<Value> = kept.map(|finding| masked(&finding)).collect();
     if findings.len() > FINDINGS {
         all.push(Value::String(format!("… {} findings in all", findings.len())));
     }
     Value::Array(all)
 }
 
-/// The arguments fit for the log: secrets masked, long strings cut, at most [`LEAVES`] leaves.
-fn masked(arguments: &Value) -> Value {
-    mask(None, arguments, &mut LEAVES.clone())
+fn masked(value: &Value) -> Value {
+    serde_json::to_value(Masked(value)).unwrap_or_else(|_| Value::from("unwritable"))
 }
 
-fn mask(key: Option<&str>, value: &Value, left: &mut usize) -> Value {
-    match value {
-        Value::Object(map) => {
-            let mut out = Map::new();
-            for (key, value) in map {
-                if *left == 0 {
-                    out.insert("…".to_owned(), Value::String(format!("{} members in all", map.len())));
-                    break;
+/// A value fit for the log: secrets masked, long strings cut, at most [`LEAVES`] leaves.
+#[derive(Debug, Clone, Copy)]
+pub struct Masked<'a>(&'a Value);
+
+impl Serialize for Masked<'_> {
+    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        Part { key: None, value: self.0, left: &Cell::new(LEAVES) }.serialize(out)
+    }
+}
+
+/// A part of a masked value.
+struct Part<'a> {
+    /// The nearest name above it.
+    key: Option<&'a str>,
+    value: &'a Value,
+    /// Leaves that may still be written.
+    left: &'a Cell<usize>,
+}
+
+impl Serialize for Part<'_> {
+    // Depth is bounded by the JSON reader (128 levels).
+    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        let Self { key, value, left } = *self;
+        match value {
+            Value::Object(map) => {
+                let mut members = out.serialize_map(None)?;
+                for (key, value) in map {
+                    if left.get() == 0 {
+                        members.serialize_entry("…", &format!("{} members in all", map.len()))?;
+                        break;
+                    }
+                    members.serialize_entry(key, &Part { key: Some(key), value, left })?;
                 }
-                out.insert(key.clone(), mask(Some(key), value, left));
+                members.end()
             }
-            Value::Object(out)
-        }
-        Value::Array(items) => {
-            let mut out = Vec::new();
-            for item in items {
-                if *left == 0 {
-                    out.push(Value::String(format!("… {} items in all", items.len())));
-                    break;
+            Value::Array(items) => {
+                let mut all = out.serialize_seq(None)?;
+                for value in items {
+                    if left.get() == 0 {
+                        all.serialize_element(&format!("… {} items in all", items.len()))?;
+                        break;
+                    }
+                    all.serialize_element(&Part { key, value, left })?;
                 }
-                out.push(mask(key, item, left));
+                all.end()
             }
-            Value::Array(out)
-        }
-        Value::String(text) => {
-            *left = left.saturating_sub(1);
-            if key.is_some_and(secret_key) && !text.is_empty() {
-                return Value::String("[masked]".to_owned());
+            leaf => {
+                left.set(left.get().saturating_sub(1));
+                match leaf {
+                    Value::String(text) if key.is_some_and(secret_key) && !text.is_empty() => {
+                        out.serialize_str("[masked]")
+                    }
+                    Value::String(text) => out.serialize_str(&cut(&mask_secrets(text))),
+                    other => other.serialize(out),
+                }
             }
-            let text = mask_secrets(text);
-            Value::String(cut(&text))
-        }
-        other => {
-            *left = left.saturating_sub(1);
-            other.clone()
         }
     }
 }
 
-fn cut(text: &str) -> String {
+fn cut(text: &str) -> Cow<'_, str> {
     match text.char_indices().nth(STRING) {
-        None => text.to_owned(),
+        None => Cow::Borrowed(text),
         Some((at, _)) => {
-            format!("{}… [{} characters in all]", text.get(..at).unwrap_or_default(), text.chars().count())
+            let kept = text.get(..at).unwrap_or_default();
+            Cow::Owned(format!("{kept}… [{} characters in all]", text.chars().count()))
         }
     }
 }

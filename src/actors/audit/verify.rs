@@ -160,7 +160,7 @@ mod tests {
         let mut text = String::new();
         let mut prev = GENESIS.to_owned();
         for n in 0..records {
-            prev = seal(&format!("{{\"kind\":\"verdict\",\"n\":{n}"), &prev, &mut text);
+            seal(&format!("{{\"kind\":\"verdict\",\"n\":{n}"), &mut prev, &mut text);
         }
         let head = Head { bytes: text.len() as u64, hash: prev };
         (text, head)
@@ -213,7 +213,7 @@ mod tests {
                 "{{\"kind\":\"verdict\",\"ts\":{ts},\"tool\":\"t\",\"verdict\":\"allow\",\"contract\":\"pin\""
             );
             let start = text.len();
-            prev = seal(&open, &prev, &mut text);
+            seal(&open, &mut prev, &mut text);
             counts.add(text[start..].trim_end().as_bytes());
         }
         let head = Head { bytes: text.len() as u64, hash: prev };

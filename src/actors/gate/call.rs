@@ -25,8 +25,6 @@ pub(super) struct Call {
     pub(super) msg: JudgeCall,
     pub(super) raw: Bytes,
     pub(super) arguments: Arc<Value>,
-    /// Digest of upstream, tool and arguments: what a single answer covers.
-    pub(super) digest: String,
     /// For the answer of a client to an upstream: becomes true when nobody waits for it any more.
     pub(super) over: Option<watch::Receiver<bool>>,
 }
@@ -62,16 +60,12 @@ impl Call {
             Ok(_) => return (Self::unreadable(msg), Err(Unreadable::NotAnObject)),
             Err(_) => return (Self::unreadable(msg), Err(Unreadable::NotReadable)),
         };
-        // A tool may have the name of a method; what was granted for one is not for the other.
-        let kind: &[u8] = if msg.method == Method::CallTool { b"tool" } else { b"request" };
-        let digest = digest_of(&[kind, msg.tool.upstream.as_bytes(), msg.tool.name.as_bytes(), &raw]);
-        (Self { msg, raw, arguments: Arc::new(arguments), digest, over: None }, Ok(()))
+        (Self { msg, raw, arguments: Arc::new(arguments), over: None }, Ok(()))
     }
 
     /// The answer of a client to an upstream, whose content was read before.
     pub(super) fn of_answer(msg: &JudgeAnswer, tool: Arc<Tool>, raw: Bytes) -> Self {
         let arguments = serde_json::from_slice(&raw).unwrap_or_default();
-        let digest = digest_of(&[b"answer", msg.upstream.as_bytes(), tool.name.as_bytes(), &raw]);
         let judged = JudgeCall {
             session: msg.session,
             call: msg.call,
@@ -82,7 +76,19 @@ impl Call {
             asker: msg.asker.clone(),
             patience: msg.patience,
         };
-        Self { msg: judged, raw, arguments: Arc::new(arguments), digest, over: Some(msg.over.clone()) }
+        Self { msg: judged, raw, arguments: Arc::new(arguments), over: Some(msg.over.clone()) }
+    }
+
+    /// Digest of upstream, tool and arguments: what a single answer covers.
+    pub(super) fn digest(&self) -> String {
+        let tool = &self.msg.tool;
+        // A tool may have the name of a method; what was granted for one is not for the other.
+        let kind: &[u8] = match self.msg.method {
+            _ if self.is_answer() => b"answer",
+            Method::CallTool => b"tool",
+            _ => b"request",
+        };
+        digest_of(&[kind, tool.upstream.as_bytes(), tool.name.as_bytes(), &self.raw])
     }
 
     /// Whether this is no call, but what a client answers an upstream.
@@ -92,6 +98,6 @@ impl Call {
 
     fn unreadable(msg: JudgeCall) -> Self {
         let raw = msg.arguments.clone().unwrap_or_default();
-        Self { msg, raw, arguments: Arc::new(Value::Null), digest: String::new(), over: None }
+        Self { msg, raw, arguments: Arc::new(Value::Null), over: None }
     }
 }

@@ -10,8 +10,8 @@ use crate::actors::approval::{Found, Lookup};
 use crate::actors::budget::Reserve;
 use crate::actors::taint::TraceCall;
 use crate::policy::{
-    Answered, Answers, Around, BudgetState, ConstraintFinding, DestinationFacts, Facts, GrantKey, Inquiry,
-    Outcome, PinState, Traced, decide,
+    Answered, Answers, Around, BudgetState, DestinationFacts, Facts, GrantKey, Inquiry, Outcome, PinState,
+    Query, Traced, decide,
 };
 
 use super::actor::Core;
@@ -24,7 +24,7 @@ const TRACE: Duration = Duration::from_secs(10);
 
 /// The facts, and the inquiry that they answer.
 pub(super) struct Gathered {
-    pub(super) facts: Facts,
+    pub(super) facts: Box<Facts>,
     pub(super) inquiry: Inquiry,
 }
 
@@ -60,41 +60,63 @@ pub(super) async fn reserve_again(
 
 /// Gathers everything that is known of a call.
 pub(super) async fn gather(core: &Rc<Core>, call: &Call, known: &Known, budget: BudgetState) -> Gathered {
-    let upstream = call.msg.tool.upstream.as_ref();
-    let inquiry = Inquiry::of(&known.policy, upstream, &call.arguments);
-    let mut unavailable = None;
-    let traced = match &inquiry.query {
-        None => None,
-        Some(query) => {
-            let trace = TraceCall { query: query.clone(), arguments: Arc::clone(&call.arguments) };
-            // FAIL CLOSED: an index that takes this long has told nothing.
-            let answer = tokio::time::timeout(TRACE, core.shared.trace.send(trace)).await;
-            let answer = answer.ok().and_then(Result::ok).and_then(Result::ok);
-            if answer.is_none() {
-                unavailable = Some("taint");
-            }
-            answer
-        }
+    let inquiry = Inquiry::of(&known.policy, &call.msg.tool.upstream, &call.arguments);
+    let (traced, unavailable) = match &inquiry.query {
+        None => (None, None),
+        // Waiting for an answer takes room that most calls do not need, here and below.
+        Some(query) => match Box::pin(trace(core, call, query)).await {
+            None => (None, Some("taint")),
+            traced => (traced, None),
+        },
     };
-    let constraints = constraints(core, call, known, &inquiry, traced.as_ref()).await;
+    // What a client answers is content: it has nothing done with the paths and hosts that it names.
+    let constraints = if call.is_answer() {
+        Vec::new()
+    } else {
+        let wanted = inquiry.paths(&known.policy, &call.arguments, &core.guard(), known.cwd.as_deref());
+        let resolved =
+            if wanted.is_empty() { BTreeMap::new() } else { Box::pin(paths::resolve(wanted)).await };
+        let around = Around { guard: &core.guard(), cwd: known.cwd.as_deref(), resolved: &resolved };
+        inquiry.constraints(&known.policy, &call.arguments, around, traced.as_ref())
+    };
+    let answers = Answers { pin: PinState::Known, budget, constraints, traced };
+    match settled(core, call, known, inquiry, answers, unavailable) {
+        Ok(gathered) => gathered,
+        Err(open) => Box::pin(answered(core, call, known, *open)).await,
+    }
+}
+
+/// Asks the index about a call; `None` when it does not answer.
+async fn trace(core: &Core, call: &Call, query: &Arc<Query>) -> Option<Traced> {
+    let trace = TraceCall { query: Arc::clone(query), arguments: Arc::clone(&call.arguments) };
+    // FAIL CLOSED: an index that takes this long has told nothing.
+    let answer = tokio::time::timeout(TRACE, core.shared.trace.send(trace)).await;
+    answer.ok().and_then(Result::ok).and_then(Result::ok)
+}
+
+/// What needs no answer of a human is not held up by looking for one: answers change what is asked or
+/// denied, never what is allowed.
+fn settled(
+    core: &Core,
+    call: &Call,
+    known: &Known,
+    inquiry: Inquiry,
+    answers: Answers,
+    unavailable: Option<&'static str>,
+) -> Result<Gathered, Box<Open>> {
+    let traced = answers.traced.as_ref();
     let links = |facts: &_| core.links_used(facts);
     let destinations = traced
-        .as_ref()
         .map(|traced| inquiry.destinations(&known.policy, &call.arguments, traced, &links))
         .unwrap_or_default();
-    let keys =
-        traced.as_ref().map(|traced| inquiry.grant_keys(upstream, traced, &destinations)).unwrap_or_default();
-    let answers = Answers { pin: PinState::Known, budget, constraints, traced };
-    // What needs no answer of a human is not held up by looking for one: answers change what is asked or
-    // denied, never what is allowed.
     let mut facts = inquiry.facts(&known.policy, destinations.clone(), answers.clone(), &[], None);
     facts.unavailable = unavailable;
     if core.shared.lookup.connected() && decide(&facts).outcome == Outcome::Allow {
-        return Gathered { facts, inquiry };
+        return Ok(Gathered { facts: Box::new(facts), inquiry });
     }
-    drop(facts);
-    let open = Open { inquiry, destinations, answers, keys, unavailable };
-    Box::pin(answered(core, call, known, open)).await
+    let upstream = call.msg.tool.upstream.as_ref();
+    let keys = traced.map(|traced| inquiry.grant_keys(upstream, traced, &destinations)).unwrap_or_default();
+    Err(Box::new(Open { inquiry, destinations, answers, keys, unavailable }))
 }
 
 /// What is known of a call that may depend on what a human said.
@@ -109,8 +131,7 @@ struct Open {
 /// Adds what humans said.
 async fn answered(core: &Rc<Core>, call: &Call, known: &Known, open: Open) -> Gathered {
     let Open { inquiry, destinations, answers, keys, mut unavailable } = open;
-    let lookup =
-        Lookup { session: call.msg.session.0, effect: inquiry.effect, keys, digest: call.digest.clone() };
+    let lookup = Lookup { session: call.msg.session.0, effect: inquiry.effect, keys, digest: call.digest() };
     let found = core.shared.lookup.send(lookup).await.unwrap_or_else(|_| {
         unavailable = Some("approval");
         Found::default()
@@ -119,24 +140,5 @@ async fn answered(core: &Rc<Core>, call: &Call, known: &Known, open: Open) -> Ga
         found.entries.into_iter().map(|(grant, refused)| Answered { grant, refused }).collect();
     let mut facts = inquiry.facts(&known.policy, destinations, answers, &answered, found.call_refused);
     facts.unavailable = unavailable;
-    Gathered { facts, inquiry }
-}
-
-async fn constraints(
-    core: &Rc<Core>,
-    call: &Call,
-    known: &Known,
-    inquiry: &Inquiry,
-    traced: Option<&Traced>,
-) -> Vec<ConstraintFinding> {
-    // What a client answers is content: it has nothing done with the paths and hosts that it names.
-    if call.is_answer() {
-        return Vec::new();
-    }
-    let cwd = known.cwd.as_deref();
-    let guard = core.guard();
-    let wanted = inquiry.paths(&known.policy, &call.arguments, &guard, cwd);
-    let resolved = if wanted.is_empty() { BTreeMap::new() } else { Box::pin(paths::resolve(wanted)).await };
-    let around = Around { guard: &guard, cwd, resolved: &resolved };
-    inquiry.constraints(&known.policy, &call.arguments, around, traced)
+    Gathered { facts: Box::new(facts), inquiry }
 }

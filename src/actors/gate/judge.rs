@@ -46,8 +46,8 @@ impl Settled {
         Self { verdict, facts: None, grant: None, unasked: None, turn: None }
     }
 
-    fn of(verdict: Verdict, facts: Facts) -> Self {
-        Self { facts: Some(Box::new(facts)), ..Self::plain(verdict) }
+    fn of(verdict: Verdict, facts: Box<Facts>) -> Self {
+        Self { facts: Some(facts), ..Self::plain(verdict) }
     }
 
     pub(super) fn is_allowed(&self) -> bool {
@@ -127,7 +127,7 @@ pub(super) async fn settle(core: &Rc<Core>, call: &Call, known: &Arc<Known>, hea
         // Nobody waits for a person's answer to somebody else: what it allows needs no typed sum.
         drop(turn);
         // A question is large, and most calls have none: it stands on its own.
-        let asked = ask(core, call, (known, budget), (facts, &inquiry, verdict), head);
+        let asked = ask(core, call, (known, budget), (facts, inquiry, verdict), head);
         if let Some(settled) = Box::pin(asked).await {
             return settled;
         }
@@ -142,12 +142,13 @@ async fn ask(
     core: &Rc<Core>,
     call: &Call,
     (known, budget): (&Arc<Known>, BudgetState),
-    (facts, inquiry, verdict): (Facts, &Inquiry, Verdict),
+    (facts, inquiry, verdict): (Box<Facts>, Inquiry, Verdict),
     head: Option<&str>,
 ) -> Option<Settled> {
     let is_answer = head.is_some();
     let upstream = call.msg.tool.upstream.as_ref();
-    let AskedAbout { keys, offer } = asked_about(&verdict, facts.effect, upstream, &call.digest);
+    let digest = call.digest();
+    let AskedAbout { keys, offer } = asked_about(&verdict, facts.effect, upstream, &digest);
     let (tool, arguments) = (&call.msg.tool.name, &call.arguments);
     let listing = listing(&verdict, &facts, (upstream, tool), arguments);
     let offer =
@@ -169,7 +170,7 @@ async fn ask(
         client: Arc::clone(&call.msg.client),
         upstream: Arc::clone(&call.msg.tool.upstream),
         tool: Arc::clone(&call.msg.tool.name),
-        digest: call.digest.clone(),
+        digest,
         effect: facts.effect,
         keys,
         offer,

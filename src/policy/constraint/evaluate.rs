@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use crate::policy::argument::{Leaf, leaves, select};
+use crate::policy::argument::{each_leaf, select};
 use crate::policy::{ArgPath, Outcome, Role};
 
 use super::host;
@@ -241,24 +241,24 @@ fn absent(
     if constraint.presence == Presence::Required {
         return fail(Outcome::Deny, "is required and absent");
     }
-    let others: Vec<Leaf<'_>> = leaves(arguments)
-        .into_iter()
-        .filter(|leaf| {
-            !all.iter().any(|c| !matches!(c.test, Test::AtLeast(_)) && c.argument.covers(&leaf.argument))
-        })
-        .collect();
-    if let Test::Path(_) = constraint.test {
-        // The path stands under another name, where the rule does not look.
-        let elsewhere = others.iter().any(|leaf| match (env.role)(&leaf.argument) {
+    let (mut has_others, mut has_path) = (false, false);
+    each_leaf(arguments, |leaf| {
+        let covers = |c: &Constraint| !matches!(c.test, Test::AtLeast(_)) && c.argument.covers(leaf.argument);
+        if all.iter().any(covers) {
+            return;
+        }
+        has_others = true;
+        has_path |= match (env.role)(leaf.argument) {
             Some(Role::Path) => true,
             Some(Role::Content | Role::Credential) => false,
             _ => path::looks_like_path(leaf.text),
-        });
-        if elsewhere {
-            return fail(Outcome::Deny, "is absent, and another argument carries a path that no rule covers");
-        }
+        };
+    });
+    // The path stands under another name, where the rule does not look.
+    if matches!(constraint.test, Test::Path(_)) && has_path {
+        return fail(Outcome::Deny, "is absent, and another argument carries a path that no rule covers");
     }
-    if constraint.presence == Presence::Undeclared && !others.is_empty() {
+    if constraint.presence == Presence::Undeclared && has_others {
         return fail(
             Outcome::Ask,
             "is limited by the policy, but this call says it under another name or not at all",

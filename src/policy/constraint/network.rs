@@ -9,7 +9,7 @@ use core::net::{Ipv4Addr, Ipv6Addr};
 use serde_json::Value;
 use url::Host;
 
-use crate::policy::argument::{Leaf, leaves};
+use crate::policy::argument::{Leaf, each_leaf};
 use crate::policy::{ArgPath, Outcome, Role};
 
 use super::model::ConstraintFailure;
@@ -43,8 +43,8 @@ pub(super) fn check(
     listed: &dyn Fn(&str, &UrlReading) -> bool,
 ) -> Vec<ConstraintFailure> {
     let mut failures = Vec::new();
-    for leaf in leaves(arguments) {
-        match role(&leaf.argument) {
+    each_leaf(arguments, |leaf| {
+        match role(leaf.argument) {
             // Text that travels may speak of any address; its links are judged by the sink gate.
             Some(Role::Content | Role::Credential) => {}
             Some(Role::Command) => {
@@ -59,7 +59,7 @@ pub(super) fn check(
             Some(Role::Path) if !leaf.text.contains("://") => {}
             _ => failures.extend(judge(&leaf, whole(leaf.text, Strictness::Url), listed)),
         }
-    }
+    });
     failures
 }
 
@@ -125,30 +125,30 @@ fn looks_like_address(text: &str) -> bool {
 }
 
 fn judge(
-    leaf: &Leaf<'_>,
+    leaf: &Leaf<'_, '_>,
     reading: Option<Result<UrlReading, UrlFault>>,
     listed: &dyn Fn(&str, &UrlReading) -> bool,
 ) -> Option<ConstraintFailure> {
     let reading = reading?;
-    let argument = ArgPath(leaf.argument.clone());
+    let argument = ArgPath(leaf.argument.to_owned());
     let reading = match reading {
         Ok(reading) => reading,
         Err(fault) => {
-            return Some(ConstraintFailure::new(&argument, &leaf.pointer, Outcome::Deny, fault.rule()));
+            return Some(ConstraintFailure::new(&argument, leaf.pointer, Outcome::Deny, fault.rule()));
         }
     };
     let zone = zone(&reading.host);
-    if zone == Zone::Public || listed(&leaf.argument, &reading) {
+    if zone == Zone::Public || listed(leaf.argument, &reading) {
         return None;
     }
     Some(match zone {
         Zone::Metadata => ConstraintFailure::new(
             &argument,
-            &leaf.pointer,
+            leaf.pointer,
             Outcome::Deny,
             "link-local or cloud-metadata address; no policy lists it",
         ),
-        _ => ConstraintFailure::new(&argument, &leaf.pointer, Outcome::Ask, "private or loopback address")
+        _ => ConstraintFailure::new(&argument, leaf.pointer, Outcome::Ask, "private or loopback address")
             .unless_typed(),
     })
 }

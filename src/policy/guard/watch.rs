@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use crate::policy::argument::{Leaf, leaves};
+use crate::policy::argument::{Leaf, each_leaf};
 use crate::policy::constraint::ConstraintFailure;
 use crate::policy::{ArgPath, Effect, Glob, Outcome, Role};
 
@@ -28,6 +28,9 @@ pub struct Protected<'p> {
     pub resolved: &'p dyn Fn(&str) -> Option<String>,
 }
 
+/// Paths of one call whose symbolic links are followed.
+const PATHS: usize = 256;
+
 /// The local paths in a call whose symbolic links matter to the guard.
 pub fn guarded_paths(
     arguments: &Value,
@@ -35,13 +38,17 @@ pub fn guarded_paths(
     home: Option<&str>,
     cwd: Option<&str>,
 ) -> BTreeSet<String> {
-    let found = leaves(arguments).into_iter().filter(|leaf| may_name(role(&leaf.argument)));
-    let paths = found.filter(|leaf| role(&leaf.argument) != Some(Role::Command));
-    paths
-        .map(|leaf| absolute(leaf.text, home, cwd))
-        .filter(|path| path.starts_with('/') && path.len() <= 4096 && !path.contains('\0'))
-        .take(256)
-        .collect()
+    let mut paths = Vec::new();
+    each_leaf(arguments, |leaf| {
+        let known = role(leaf.argument);
+        if paths.len() < PATHS && may_name(known) && known != Some(Role::Command) {
+            let path = absolute(leaf.text, home, cwd);
+            if path.starts_with('/') && path.len() <= 4096 && !path.contains('\0') {
+                paths.push(path);
+            }
+        }
+    });
+    paths.into_iter().collect()
 }
 
 /// Checks a call against the guard.
@@ -57,14 +64,14 @@ pub fn watch(
         return Vec::new();
     }
     let mut failures = Vec::new();
-    for leaf in leaves(arguments) {
-        let found = match role(&leaf.argument) {
+    each_leaf(arguments, |leaf| {
+        let found = match role(leaf.argument) {
             known if !may_name(known) => None,
             Some(Role::Command) => in_command(leaf.text, protected),
             known => in_path(leaf.text, known, protected),
         };
         failures.extend(found.map(|ward| failure(&leaf, ward)));
-    }
+    });
     failures
 }
 
@@ -78,13 +85,13 @@ fn may_name(role: Option<Role>) -> bool {
     !matches!(role, Some(Role::Content | Role::Selector | Role::Credential | Role::Amount))
 }
 
-fn failure(leaf: &Leaf<'_>, ward: Ward) -> ConstraintFailure {
-    let argument = ArgPath(leaf.argument.clone());
+fn failure(leaf: &Leaf<'_, '_>, ward: Ward) -> ConstraintFailure {
+    let argument = ArgPath(leaf.argument.to_owned());
     let (outcome, rule) = match ward {
         Ward::Guarded => (Outcome::Deny, "names a file that configures Bouncer, a client or its hooks"),
         Ward::RunsLater => (Outcome::Ask, "names a file that runs code later"),
     };
-    ConstraintFailure::new(&argument, &leaf.pointer, outcome, rule)
+    ConstraintFailure::new(&argument, leaf.pointer, outcome, rule)
 }
 
 fn in_path(text: &str, role: Option<Role>, protected: Protected<'_>) -> Option<Ward> {
