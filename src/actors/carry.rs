@@ -5,6 +5,7 @@
 
 use std::cell::Cell;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use actix::Recipient;
 use bytes::Bytes;
@@ -27,8 +28,8 @@ pub(super) struct Flight {
     pub(super) judge: JudgeCall,
     pub(super) forward: Forward,
     pub(super) offer: Offer,
-    pub(super) upstream: Recipient<Call>,
-    pub(super) progress: Option<Recipient<Progress>>,
+    pub(super) upstream: Arc<Recipient<Call>>,
+    pub(super) progress: Option<Arc<Recipient<Progress>>>,
     /// Set when the client gives the call up.
     pub(super) cancelled: Rc<Cell<bool>>,
     /// How the client can ask its human.
@@ -39,7 +40,8 @@ pub(super) struct Flight {
 pub(super) async fn carry(flight: Flight) -> Reply {
     let Flight { gate, judge, forward, offer, upstream, progress, cancelled, modes } = flight;
     let (session, call, tool) = (judge.session, judge.call, judge.tool.clone());
-    let asker = JudgeCall { arguments: None, ..judge.clone() };
+    // A client that opens no pages for a server makes nothing of an error that asks for it.
+    let asker = modes.url.then(|| JudgeCall { arguments: None, ..judge.clone() });
     let ticket = match gate.judge.send(judge).await {
         Ok(Judgement::Forward { ticket }) => ticket,
         Ok(Judgement::Refuse { text }) => return Reply::Refused(text),
@@ -84,9 +86,10 @@ pub(super) async fn carry(flight: Flight) -> Reply {
     }
     match outcome {
         Outcome::Result(raw) => Reply::Result(raw),
-        // A client that opens no pages for a server makes nothing of such an error.
-        Outcome::Error(raw) if modes.url => pages(&gate, &asker, raw).await,
-        Outcome::Error(raw) => Reply::Error(raw),
+        Outcome::Error(raw) => match asker {
+            Some(asker) => Box::pin(pages(&gate, &asker, raw)).await,
+            None => Reply::Error(raw),
+        },
         Outcome::Cancelled => Reply::Broken("the call was cancelled".to_owned()),
         Outcome::Lost(why) | Outcome::Broken(why) => Reply::Broken(why),
     }

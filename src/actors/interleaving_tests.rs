@@ -652,7 +652,7 @@ fn folder() -> tempfile::TempDir {
 /// A session over the upstream, and the client's end of its stream.
 fn session(puppet: &Addr<Puppet>, gate: Gate) -> (Addr<SessionActor>, DuplexStream) {
     let port = Port {
-        call: puppet.clone().recipient(),
+        call: Arc::new(puppet.clone().recipient()),
         cancel: puppet.clone().recipient(),
         watch: puppet.clone().recipient(),
         listen: puppet.clone().recipient(),

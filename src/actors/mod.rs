@@ -26,6 +26,7 @@ mod soon;
 pub mod status;
 pub mod taint;
 pub mod upstream;
+mod work;
 
 pub use grants_file::GrantsFile;
 pub use holds::short_id;

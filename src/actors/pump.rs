@@ -1,8 +1,8 @@
 //! Moving bytes between a stream and the actor that owns it, within the actor's own turn.
 //!
-//! A pump is polled whenever its actor is: it flushes what the turn's messages have queued in one
-//! write, and hands over what has arrived, so a message crosses from pipe to actor without a hop
-//! through another task or mailbox.
+//! A pump is polled whenever its actor is: it hands over what has arrived, lets the actor go on with what
+//! that began, and flushes what the turn has queued in one write, so a message crosses from pipe to actor
+//! without a hop through another task or mailbox.
 
 use std::io;
 use std::pin::Pin;
@@ -79,6 +79,8 @@ impl Stream {
 pub(super) trait Pumped: Actor<Context = Context<Self>> {
     /// The stream of this generation, while it is there.
     fn stream(&mut self, generation: u64) -> Option<&mut Stream>;
+    /// Goes on with what the actor has under way, before what it queues is written.
+    fn go_on(&mut self, _ctx: &mut Context<Self>, _cx: &mut task::Context<'_>) {}
     /// A frame has arrived.
     fn frame(&mut self, frame: Frame, ctx: &mut Context<Self>);
     /// The stream has ended, or can no longer be written to.
@@ -136,6 +138,7 @@ impl<A: Pumped> ActorFuture<A> for Pump {
                 actor.ended(ctx);
             }
         }
+        actor.go_on(ctx, cx);
         let Some(stream) = actor.stream(this.generation) else { return Poll::Ready(()) };
         if let Poll::Ready(Err(_)) = stream.writer.poll_flush(cx) {
             stream.writer.close();

@@ -1,8 +1,8 @@
 //! One client: its connection, its calls in flight, its open questions.
 //!
-//! The actor only translates between `mcp::Session` and the world. Each call runs as a task of its own
-//! (`carry.rs`: judge, forward, record), so no call waits for another; its reply comes back through the
-//! mailbox and is dropped if the client has given the call up meanwhile.
+//! The actor only translates between `mcp::Session` and the world. Each call is a future of its own
+//! (`carry.rs`: judge, forward, record), so no call waits for another; its reply is dropped if the client has
+//! given the call up meanwhile.
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, VecDeque};
@@ -14,15 +14,18 @@ use std::time::Duration;
 
 use actix::fut::ActorFuture;
 use actix::prelude::*;
+use futures_util::future::FutureExt;
 use tokio::sync::oneshot;
 use tracing::warn;
 
 use super::carry::{Flight, carry};
 use super::messages::{
-    Answer, CallNumber, Elicit, Gate, JudgeCall, LateAnswer, Patience, RecordNotice, RecordRefusal, SessionId,
+    Answer, Asker, CallNumber, Elicit, Gate, JudgeCall, LateAnswer, Patience, RecordNotice, RecordRefusal,
+    SessionId,
 };
 use super::pump::{Outlet, Pump, Pumped, Stream};
 use super::upstream::{Cancel, Heard, Listen, Port, Progress, SetLevel, UpstreamChanged, Watch, tell};
+use super::work::Work;
 use crate::mcp::{
     Advertised, Catalog, Forward, Frame, Lines, Offer, Reply, Said, Session, SessionCommand as Command,
     SessionEvent as Event, SessionTimer as Timer,
@@ -58,13 +61,6 @@ pub struct Setting {
     pub left: oneshot::Sender<()>,
 }
 
-#[derive(Message)]
-#[rtype(result = "()")]
-pub(super) struct Finished {
-    pub(super) call: u64,
-    pub(super) reply: Reply,
-}
-
 /// A notice of an upstream is recorded, or could not be: then there is no event.
 #[derive(Message)]
 #[rtype(result = "()")]
@@ -98,6 +94,9 @@ pub struct Flush;
 #[rtype(result = "String")]
 pub struct NameClient;
 
+/// A call and its reply.
+type Finished = (u64, Reply);
+
 struct Question {
     asked: u64,
     reply: Option<oneshot::Sender<Answer>>,
@@ -109,9 +108,22 @@ struct Open {
     cancelled: Rc<Cell<bool>>,
 }
 
+/// Where others reach the session: every call needs one or the other.
+struct Doors {
+    asker: Asker,
+    progress: Arc<Recipient<Progress>>,
+}
+
+impl Doors {
+    fn of(me: &Addr<SessionActor>) -> Self {
+        Self { asker: Arc::new(me.clone().recipient()), progress: Arc::new(me.clone().recipient()) }
+    }
+}
+
 /// The actor.
 pub struct SessionActor {
     id: SessionId,
+    doors: Option<Doors>,
     session: Session,
     upstreams: BTreeMap<Arc<str>, Port>,
     gate: Rc<Gate>,
@@ -125,6 +137,8 @@ pub struct SessionActor {
     noted: u64,
     /// Calls that have ended, each with the notices that came before.
     finished: VecDeque<(u64, Finished)>,
+    /// Calls on their way.
+    under_way: Work<Finished>,
     timers: BTreeMap<Timer, u64>,
     next_timer: u64,
     left: Option<oneshot::Sender<()>>,
@@ -148,6 +162,7 @@ impl SessionActor {
         let lines = Lines::new(setting.max_message);
         Self {
             id: setting.session,
+            doors: None,
             session: Session::new(
                 setting.catalog,
                 setting.list_wait,
@@ -164,6 +179,7 @@ impl SessionActor {
             notices: 0,
             noted: 0,
             finished: VecDeque::new(),
+            under_way: Work::new(),
             timers: BTreeMap::new(),
             next_timer: 0,
             left: Some(setting.left),
@@ -224,7 +240,7 @@ impl SessionActor {
             let reply = Reply::Broken("the tool belongs to no server".to_owned());
             return self.event(Event::Finished(call, reply), ctx);
         };
-        let me = ctx.address();
+        let doors = self.doors.get_or_insert_with(|| Doors::of(&ctx.address()));
         let has_token = forward.token.is_some();
         let judge = JudgeCall {
             session: self.id,
@@ -233,12 +249,12 @@ impl SessionActor {
             method: forward.method,
             tool: forward.tool.clone(),
             arguments,
-            asker: self.session.can_ask().then(|| Arc::new(me.clone().recipient())),
+            asker: self.session.can_ask().then(|| Arc::clone(&doors.asker)),
             patience: if has_token { Patience::Long } else { Patience::Short },
         };
         let cancelled = Rc::new(Cell::new(false));
         self.calls.insert(call, Open { upstream, cancelled: cancelled.clone() });
-        let progress = has_token.then(|| me.clone().recipient());
+        let progress = has_token.then(|| Arc::clone(&doors.progress));
         let modes = self.session.modes();
         let flight = Flight {
             gate: self.gate.clone(),
@@ -250,12 +266,9 @@ impl SessionActor {
             cancelled,
             modes,
         };
-        actix::spawn(async move {
-            let reply = carry(flight).await;
-            if let Err(SendError::Full(ended)) = me.try_send(Finished { call, reply }) {
-                let _ = me.send(ended).await;
-            }
-        });
+        let panicked =
+            Reply::Broken("Bouncer failed at this call; whether the server got it is unknown".to_owned());
+        self.under_way.add(carry(flight).map(move |reply| (call, reply)), (call, panicked));
     }
 
     fn cancel(&mut self, call: u64, reason: Option<bytes::Bytes>) {
@@ -317,9 +330,9 @@ impl SessionActor {
     fn finish(&mut self, ctx: &mut Context<Self>) {
         // ORDER: what an upstream sent before its answer is shown before it.
         while self.finished.front().is_some_and(|(before, _)| *before <= self.noted) {
-            let Some((_, ended)) = self.finished.pop_front() else { return };
-            self.calls.remove(&ended.call);
-            self.event(Event::Finished(ended.call, ended.reply), ctx);
+            let Some((_, (call, reply))) = self.finished.pop_front() else { return };
+            self.calls.remove(&call);
+            self.event(Event::Finished(call, reply), ctx);
         }
     }
 
@@ -336,6 +349,13 @@ impl SessionActor {
 impl Pumped for SessionActor {
     fn stream(&mut self, _generation: u64) -> Option<&mut Stream> {
         Some(&mut self.stream)
+    }
+
+    fn go_on(&mut self, ctx: &mut Context<Self>, cx: &mut task::Context<'_>) {
+        while let Poll::Ready(Some(ended)) = self.under_way.poll_next(cx) {
+            self.finished.push_back((self.notices, ended));
+            self.finish(ctx);
+        }
     }
 
     fn frame(&mut self, frame: Frame, ctx: &mut Context<Self>) {
@@ -370,15 +390,6 @@ impl Actor for SessionActor {
             });
         }
         ctx.spawn(Pump::new(0));
-    }
-}
-
-impl Handler<Finished> for SessionActor {
-    type Result = ();
-
-    fn handle(&mut self, message: Finished, ctx: &mut Self::Context) {
-        self.finished.push_back((self.notices, message));
-        self.finish(ctx);
     }
 }
 

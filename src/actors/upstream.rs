@@ -87,7 +87,7 @@ struct Waiter {
     /// Ends the wait, where calls have a time limit.
     deadline: Option<JoinHandle<()>>,
     key: (SessionId, CallNumber),
-    progress: Option<Recipient<Progress>>,
+    progress: Option<Arc<Recipient<Progress>>>,
     wanted: Wanted,
     /// Requests that the upstream made of the client while it ran.
     asked: u32,
@@ -112,7 +112,7 @@ pub struct UpstreamActor {
     waiters: BTreeMap<u64, Waiter>,
     keys: BTreeMap<(SessionId, CallNumber), u64>,
     /// Who hears of the progress of tasks.
-    tasked: BTreeMap<u64, (CallNumber, Recipient<Progress>)>,
+    tasked: BTreeMap<u64, (CallNumber, Arc<Recipient<Progress>>)>,
     asks: Asks,
     timers: BTreeMap<Timer, u64>,
     next_timer: u64,

@@ -2,10 +2,14 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
+use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::task::{self, Poll};
 
+use actix::fut::ActorFuture;
 use actix::prelude::*;
+use futures_util::future::FutureExt;
 use serde_json::Value;
 use tokio::sync::Mutex;
 
@@ -18,8 +22,9 @@ use crate::actors::messages::{
     Judgement, NotRecorded, RecordListing, RecordNotice, RecordOutput, RecordRefusal, SessionId, Ticket,
 };
 use crate::actors::pins::{Compared, Pins, drift_notice, state_key};
-use crate::actors::soon::Soon;
+use crate::actors::soon::{Promise, Soon};
 use crate::actors::taint::{Backlog, NoteSent, NoteShown, TraceCall};
+use crate::actors::work::Work;
 use crate::clock;
 use crate::mcp::Tool;
 use crate::policy::{
@@ -111,6 +116,8 @@ pub(super) struct Core {
     pub(super) requests: RefCell<RequestRules>,
     last_run: LastRun,
     process: String,
+    /// The session that was named last.
+    named: RefCell<Option<(SessionId, Rc<str>)>>,
     tickets: RefCell<BTreeMap<u64, Forwarded>>,
     /// Calls that were answered with a task and whose result is still to come.
     tasks: RefCell<BTreeMap<TaskKey, Forwarded>>,
@@ -128,8 +135,17 @@ impl Core {
             .map_or(Locality::Elsewhere, |facts| self.rules.borrow().locality(&facts.identity))
     }
 
-    pub(super) fn session_name(&self, session: SessionId) -> String {
-        format!("{}-{session}", self.process)
+    /// A name of the session that no session of another process has.
+    pub(super) fn session_name(&self, session: SessionId) -> Rc<str> {
+        let mut named = self.named.borrow_mut();
+        if let Some((last, name)) = &*named
+            && *last == session
+        {
+            return Rc::clone(name);
+        }
+        let name: Rc<str> = format!("{}-{session}", self.process).into();
+        *named = Some((session, Rc::clone(&name)));
+        name
     }
 
     /// What is protected whatever the policy says.
@@ -188,6 +204,7 @@ impl Core {
 /// Judges calls.
 pub struct GateActor {
     pub(super) core: Rc<Core>,
+    judging: Work<()>,
 }
 
 impl GateActor {
@@ -206,12 +223,14 @@ impl GateActor {
                 requests: RefCell::default(),
                 last_run,
                 process,
+                named: RefCell::default(),
                 tickets: RefCell::default(),
                 tasks: RefCell::default(),
                 next: Cell::new(0),
                 links: RefCell::default(),
                 paying: Arc::default(),
             }),
+            judging: Work::new(),
         }
     }
 }
@@ -221,14 +240,35 @@ impl Actor for GateActor {
 
     fn started(&mut self, ctx: &mut Self::Context) {
         ctx.set_mailbox_capacity(4_096);
+        ctx.spawn(Judging);
     }
 }
 
 impl Handler<JudgeCall> for GateActor {
-    type Result = ResponseFuture<Judgement>;
+    type Result = Promise<Judgement>;
 
     fn handle(&mut self, msg: JudgeCall, _: &mut Self::Context) -> Self::Result {
-        Box::pin(judge(Rc::clone(&self.core), msg))
+        let (reply, answer) = Promise::new();
+        // FAIL CLOSED: a judgement that panics keeps no promise, and whoever asked hears of none.
+        self.judging.add(judge(Rc::clone(&self.core), msg).map(|judgement| reply.keep(judgement)), ());
+        answer
+    }
+}
+
+/// Goes on with the calls that are being judged.
+struct Judging;
+
+impl ActorFuture<GateActor> for Judging {
+    type Output = ();
+
+    fn poll(
+        self: Pin<&mut Self>,
+        gate: &mut GateActor,
+        _: &mut Context<GateActor>,
+        cx: &mut task::Context<'_>,
+    ) -> Poll<()> {
+        while let Poll::Ready(Some(())) = gate.judging.poll_next(cx) {}
+        Poll::Pending
     }
 }
 

@@ -18,7 +18,7 @@ pub struct Call {
     /// What to send.
     pub forward: Forward,
     /// Who hears of progress.
-    pub progress: Option<Recipient<Progress>>,
+    pub progress: Option<Arc<Recipient<Progress>>>,
 }
 
 impl Message for Call {
@@ -107,7 +107,7 @@ pub struct Remove;
 #[derive(Clone)]
 pub struct Port {
     /// Sends calls.
-    pub call: Recipient<Call>,
+    pub call: Arc<Recipient<Call>>,
     /// Hears which calls were given up.
     pub cancel: Recipient<Cancel>,
     /// Tells how the upstream stands.
@@ -125,7 +125,7 @@ pub struct Port {
 impl From<&Addr<UpstreamActor>> for Port {
     fn from(upstream: &Addr<UpstreamActor>) -> Self {
         Self {
-            call: upstream.clone().recipient(),
+            call: Arc::new(upstream.clone().recipient()),
             cancel: upstream.clone().recipient(),
             watch: upstream.clone().recipient(),
             listen: upstream.clone().recipient(),
