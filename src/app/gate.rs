@@ -20,6 +20,7 @@ use crate::actors::{Gate, GrantsFile, UserPrompt, relay_prompts};
 use crate::clock;
 use crate::config::{UpstreamConfig, usual_state_folders};
 use crate::mcp::Advertised;
+use crate::policy::guard::moved;
 use crate::policy::{Guard, Policy};
 use crate::provenance::Limits;
 use crate::transport::PromptSocket;
@@ -106,13 +107,20 @@ pub fn guard(settings: &Settings) -> Guard {
     guard_over(files.chain(settings.policy_files.iter().map(PathBuf::as_path)))
 }
 
-/// A guard over files and folders of Bouncer's own, and over the folders that other Bouncers of this
-/// user keep their state in.
+/// Variables that move a client's folder out of the home folder, each with that folder's name.
+const MOVED: [(&str, &str); 3] =
+    [("CLAUDE_CONFIG_DIR", ".claude"), ("CODEX_HOME", ".codex"), ("COPILOT_HOME", ".copilot")];
+
+/// A guard over files and folders of Bouncer's own, over the folders that other Bouncers of this user keep
+/// their state in, and over the files of clients that a variable has moved.
 pub fn guard_over<'p>(own: impl Iterator<Item = &'p Path>) -> Guard {
     let env = |name: &str| std::env::var(name).ok();
     let usual = usual_state_folders(&env);
+    let folders =
+        MOVED.iter().filter_map(|(name, dotted)| Some((env(name).filter(|it| !it.is_empty())?, dotted)));
+    let elsewhere = folders.flat_map(|(folder, dotted)| moved(dotted, &guarded(Path::new(&folder))));
     Guard {
-        own: own.map(guarded).chain(usual.iter().map(|path| guarded(path))).collect(),
+        own: own.map(guarded).chain(usual.iter().map(|path| guarded(path))).chain(elsewhere).collect(),
         home: env("HOME").or_else(|| env("USERPROFILE")),
     }
 }

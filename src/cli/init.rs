@@ -12,7 +12,7 @@ use crate::clients::approved::Approvals;
 use crate::clients::install::{find_record, install, read_text};
 use crate::clients::known::{self, Form};
 use crate::clients::lists::Lists;
-use crate::clients::locate::{locate, place_of};
+use crate::clients::locate::{Homes, locate, place_of};
 use crate::clients::pins::{self, PinOffer};
 use crate::clients::plan::{Plan, Request, StateOption, plan};
 use crate::clients::{HookEdit, edit};
@@ -92,8 +92,7 @@ struct Stage {
     program: String,
     state: PathBuf,
     state_option: StateOption,
-    home: Option<PathBuf>,
-    codex: Option<PathBuf>,
+    homes: Homes,
     /// The servers that were named and are in a file that was looked at.
     met: RefCell<BTreeSet<String>>,
     /// Whether a file was spoken of.
@@ -112,17 +111,11 @@ impl Stage {
         let program = std::env::current_exe()
             .ok()
             .map_or_else(|| "bouncer".to_owned(), |path| path.display().to_string());
-        let folder = |name: &str| {
-            let path = env(name).filter(|path| !path.is_empty());
-            path.map(|path| std::fs::canonicalize(&path).unwrap_or_else(|_| PathBuf::from(path)))
-        };
-        let (home, codex) = (folder("HOME"), folder("CODEX_HOME"));
         Some(Self {
             program,
             state,
             state_option,
-            home,
-            codex,
+            homes: Homes::of(env),
             met: RefCell::default(),
             spoke: Cell::new(false),
         })
@@ -146,7 +139,6 @@ impl Stage {
             Err(error) => return show::failed(err, &error, "nothing was changed", Exit::Config),
         };
         let overridden = overridden(&place);
-        let home = self.home.as_deref();
         let request = Request {
             file: &file,
             place: &place,
@@ -155,10 +147,10 @@ impl Stage {
             program: &self.program,
             state: &self.state,
             state_option: self.state_option,
-            home,
+            homes: &self.homes,
             overridden: &overridden,
-            approvals: &Approvals::read(&place, home, self.codex.as_deref(), &read_text),
-            lists: &Lists::read(&place, home, &read_text),
+            approvals: &Approvals::read(&place, &self.homes, &read_text),
+            lists: &Lists::read(&place, &self.homes, &read_text),
         };
         let plan = match plan(&request) {
             Ok(plan) => plan,
@@ -243,7 +235,7 @@ impl Stage {
             );
             return Exit::Done;
         }
-        let pins = self.home.as_deref().map(|home| pins::offers(plan, home)).unwrap_or_default();
+        let pins = self.homes.home.as_deref().map(|home| pins::offers(plan, home)).unwrap_or_default();
         for pin in &pins {
             let (from, to) = (show::line(&pin.written), show::line(&pin.pinned));
             let _ = writeln!(

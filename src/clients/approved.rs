@@ -13,6 +13,7 @@ use serde_json::Value;
 use super::edit;
 use super::known::{self, Form};
 use super::lists::spelled;
+use super::locate::Homes;
 use super::plan::project_of;
 
 /// A file's text; `None` when there is no such file.
@@ -34,28 +35,29 @@ pub struct Approvals {
 }
 
 impl Approvals {
-    /// Reads what the client that `file` belongs to has been told. `codex` is the folder that Codex
-    /// was told to keep its settings in.
-    pub fn read(file: &Path, home: Option<&Path>, codex: Option<&Path>, text_of: TextOf<'_>) -> Self {
+    /// Reads what the client that `file` belongs to has been told.
+    pub fn read(file: &Path, homes: &Homes, text_of: TextOf<'_>) -> Self {
         let Some(known) = known::by_path(file) else { return Self::default() };
-        let Some(folder) = project_of(file, known, home) else { return Self::default() };
+        let Some(folder) = project_of(file, known, homes.home.as_deref()) else { return Self::default() };
         match known.client {
-            "claude-code-project" => Self::of_claude_code(&folder, home, text_of),
-            "codex" => Self::of_codex(file, &folder, home, codex, text_of),
+            "claude-code-project" => Self::of_claude_code(&folder, homes, text_of),
+            "codex" => Self::of_codex(file, &folder, homes, text_of),
             _ => Self::default(),
         }
     }
 
-    fn of_claude_code(folder: &Path, home: Option<&Path>, text_of: TextOf<'_>) -> Self {
+    fn of_claude_code(folder: &Path, homes: &Homes, text_of: TextOf<'_>) -> Self {
         let mut said = Self { asked: true, ..Self::default() };
-        let mut trusted = home == Some(folder);
-        if let Some(home) = home {
-            let state = said.root(&home.join(".claude.json"), Form::Json, text_of);
+        let mut trusted = homes.home.as_deref() == Some(folder);
+        if let Some(state) = homes.claude_state() {
+            let state = said.root(&state, Form::Json, text_of);
             if let Some(project) = state.get("projects").and_then(|all| all.get(&*folder.to_string_lossy())) {
                 trusted |= project.get("hasTrustDialogAccepted") == Some(&Value::Bool(true));
                 said.take(project, None);
             }
-            let settings = said.root(&home.join(".claude/settings.json"), Form::Jsonc, text_of);
+        }
+        if let Some(settings) = homes.claude_settings() {
+            let settings = said.root(&settings, Form::Jsonc, text_of);
             said.take(&settings, None);
         }
         for name in [".claude/settings.json", ".claude/settings.local.json"] {
@@ -67,15 +69,8 @@ impl Approvals {
     }
 
     /// Codex reads a project's file only where its user said that the project is trusted.
-    fn of_codex(
-        file: &Path,
-        folder: &Path,
-        home: Option<&Path>,
-        codex: Option<&Path>,
-        text_of: TextOf<'_>,
-    ) -> Self {
-        let own = codex.map(Path::to_owned).or_else(|| Some(home?.join(".codex")));
-        let own = own.map(|own| own.join("config.toml"));
+    fn of_codex(file: &Path, folder: &Path, homes: &Homes, text_of: TextOf<'_>) -> Self {
+        let own = homes.codex().map(|own| own.join("config.toml"));
         if own.as_deref() == Some(file) {
             return Self::default();
         }
@@ -158,8 +153,8 @@ mod tests {
             let found = around.iter().find(|(name, _)| Path::new(name) == path);
             Ok(found.map(|(_, text)| (*text).to_owned()))
         };
-        let home = Path::new("/home/u");
-        let said = Approvals::read(Path::new(file), Some(home), None, &text_of).missing("a");
+        let homes = Homes::in_home("/home/u");
+        let said = Approvals::read(Path::new(file), &homes, &text_of).missing("a");
         match expected {
             None => assert_eq!(said, None, "{around:?}"),
             Some(piece) => {

@@ -29,6 +29,9 @@ pub struct HookEdit {
 pub(super) fn offer(known: &Known, request: &Request<'_>, project: Option<&Path>) -> Option<HookEdit> {
     let folder = request.place.parent()?;
     let (client, file) = match known.client {
+        "claude-code" if request.homes.claude.as_deref() == Some(folder) => {
+            (HookClient::ClaudeCode, folder.join("settings.json"))
+        }
         "claude-code" => (HookClient::ClaudeCode, folder.join(".claude/settings.json")),
         "claude-code-project" => {
             (HookClient::ClaudeCode, project.unwrap_or(folder).join(".claude/settings.local.json"))

@@ -331,6 +331,7 @@ mod tests {
     use super::*;
     use crate::clients::approved::Approvals;
     use crate::clients::lists::Lists;
+    use crate::clients::locate::Homes;
     use crate::clients::plan::{Request, StateOption, plan};
 
     /// A home folder with one client file in it, and a state folder.
@@ -361,10 +362,10 @@ mod tests {
                 program: "/usr/bin/bouncer",
                 state: &self.state,
                 state_option: StateOption::Named,
-                home: None,
+                homes: &Homes::default(),
                 overridden: &[],
                 approvals: &Approvals::default(),
-                lists: &Lists::read(&self.file, None, &read_text),
+                lists: &Lists::read(&self.file, &Homes::default(), &read_text),
             };
             let plan = plan(&request).expect("a plan");
             let hook = plan.hook.as_ref().filter(|_| hook);

@@ -14,6 +14,7 @@ use super::approved::TextOf;
 use super::edit;
 use super::entry::Moved;
 use super::known::{self, Form};
+use super::locate::Homes;
 
 /// Most projects of one file whose settings are looked at.
 const MOST_PROJECTS: usize = 1_000;
@@ -63,27 +64,27 @@ pub(super) fn spelled(name: &str) -> String {
 
 impl Lists {
     /// Reads the lists that count for the servers of `file`.
-    pub fn read(file: &Path, home: Option<&Path>, text_of: TextOf<'_>) -> Self {
+    pub fn read(file: &Path, homes: &Homes, text_of: TextOf<'_>) -> Self {
         let mut lists = Self::default();
         let Some((known, folder)) = known::by_path(file).zip(file.parent()) else { return lists };
-        let homes = |names: &[&str]| -> Vec<PathBuf> {
-            home.into_iter().flat_map(|home| names.iter().map(|name| home.join(name))).collect()
+        let in_home = |names: &[&str]| -> Vec<PathBuf> {
+            homes.home.iter().flat_map(|home| names.iter().map(|name| home.join(name))).collect()
         };
         match known.client {
             "claude-code" | "claude-code-project" => {
-                for user in homes(&[".claude/settings.json"]) {
+                if let Some(user) = homes.claude_settings() {
                     lists.add(&user, Kind::ClaudeCode, None, text_of);
                 }
-                lists.of_projects(file, folder, home, text_of);
+                lists.of_projects(file, folder, homes, text_of);
             }
             "gemini" => {
-                for user in homes(&[".gemini/settings.json"]) {
+                for user in in_home(&[".gemini/settings.json"]) {
                     lists.add(&user, Kind::Gemini, None, text_of);
                 }
                 lists.add(file, Kind::Gemini, None, text_of);
             }
             "opencode" | "opencode-agents" => {
-                for user in homes(&[".config/opencode/opencode.json", ".config/opencode/opencode.jsonc"]) {
+                for user in in_home(&[".config/opencode/opencode.json", ".config/opencode/opencode.jsonc"]) {
                     lists.add(&user, Kind::Opencode, None, text_of);
                 }
                 let folder = if known.client == "opencode" { Some(folder) } else { folder.parent() };
@@ -98,9 +99,9 @@ impl Lists {
 
     /// The lists of Claude Code that count in one project: its settings, and what the user's own file
     /// keeps of it.
-    fn of_projects(&mut self, file: &Path, folder: &Path, home: Option<&Path>, text_of: TextOf<'_>) {
+    fn of_projects(&mut self, file: &Path, folder: &Path, homes: &Homes, text_of: TextOf<'_>) {
         let user = known::by_path(file).is_some_and(|known| known.client == "claude-code");
-        let state = if user { Some(file.to_owned()) } else { home.map(|home| home.join(".claude.json")) };
+        let state = if user { Some(file.to_owned()) } else { homes.claude_state() };
         let root = state.as_deref().and_then(|state| self.root(state, Form::Json, None, text_of));
         let kept = root.as_ref().and_then(|root| root.get("projects")).and_then(Value::as_object);
         let kept = kept.into_iter().flatten().map(|(key, root)| (PathBuf::from(key), Some(root)));
@@ -428,7 +429,7 @@ mod tests {
             let found = around.iter().find(|(name, _)| Path::new(name) == path);
             Ok(found.map(|(_, text)| (*text).to_owned()))
         };
-        let lists = Lists::read(Path::new(file), Some(Path::new("/home/u")), &text_of);
+        let lists = Lists::read(Path::new(file), &Homes::in_home("/home/u"), &text_of);
         assert!(lists.faults.is_empty(), "{lists:?}");
         let mut moved = Moved { upstream: json!({"command": "x"}), policies: Vec::new(), notes: Vec::new() };
         lists.carry("srv", project.map(Path::new), &mut moved);
@@ -527,7 +528,7 @@ mod tests {
         let text = r#"{"tools": {"srv_*": false, "srv_a": true, "srv_b": true, "srv_z": false}}"#;
         let file = "/home/u/.config/opencode/opencode.json";
         let text_of = |path: &Path| Ok((path == Path::new(file)).then(|| text.to_owned()));
-        let lists = Lists::read(Path::new(file), None, &text_of);
+        let lists = Lists::read(Path::new(file), &Homes::default(), &text_of);
         let upstream = json!({"command": "x", "tools": {"allow": ["a", "c"], "deny": ["y"]}});
         let mut moved = Moved { upstream, policies: Vec::new(), notes: Vec::new() };
         lists.carry("srv", None, &mut moved);
@@ -537,7 +538,7 @@ mod tests {
     #[test]
     fn what_cannot_be_read_is_named() {
         let text_of = |path: &Path| Ok((path == Path::new(USER)).then(|| "{".to_owned()));
-        let lists = Lists::read(Path::new(STATE), Some(Path::new("/home/u")), &text_of);
+        let lists = Lists::read(Path::new(STATE), &Homes::in_home("/home/u"), &text_of);
         assert!(lists.fault(None).is_some_and(|why| why.contains(USER)), "{lists:?}");
         let state = r#"{"projects": {"/p": {}, "/q": {}}}"#;
         let of_p = "/p/.claude/settings.json";
@@ -546,7 +547,7 @@ mod tests {
             let found = around.iter().find(|(name, _)| Path::new(name) == path);
             Ok(found.map(|(_, text)| (*text).to_owned()))
         };
-        let lists = Lists::read(Path::new(STATE), Some(Path::new("/home/u")), &text_of);
+        let lists = Lists::read(Path::new(STATE), &Homes::in_home("/home/u"), &text_of);
         assert!(lists.fault(Some(Path::new("/p"))).is_some_and(|why| why.contains(of_p)), "{lists:?}");
         for other in [None, Some(Path::new("/q"))] {
             assert_eq!(lists.fault(other), None, "what a project forbids counts there only");

@@ -56,9 +56,54 @@ const PROJECT: &[&str] = &[
     "opencode.jsonc",
 ];
 
+/// The folders in which a user's clients keep what is theirs, links resolved.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Homes {
+    /// The home folder.
+    pub home: Option<PathBuf>,
+    /// Claude Code's, where `CLAUDE_CONFIG_DIR` moves it out of the home folder.
+    pub claude: Option<PathBuf>,
+    /// Codex's, where `CODEX_HOME` does.
+    pub codex: Option<PathBuf>,
+}
+
+impl Homes {
+    /// The folders that the environment names.
+    pub fn of(env: &dyn Fn(&str) -> Option<String>) -> Self {
+        let folder = |name: &str| folder(env, name).map(|path| std::fs::canonicalize(&path).unwrap_or(path));
+        Self { home: folder("HOME"), claude: folder("CLAUDE_CONFIG_DIR"), codex: folder("CODEX_HOME") }
+    }
+
+    /// Nothing but a home folder.
+    #[cfg(test)]
+    pub(super) fn in_home(home: &str) -> Self {
+        Self { home: Some(home.into()), ..Self::default() }
+    }
+
+    /// The user's settings of Claude Code.
+    pub(super) fn claude_settings(&self) -> Option<PathBuf> {
+        let moved = self.claude.as_ref().map(|claude| claude.join("settings.json"));
+        moved.or_else(|| Some(self.home.as_ref()?.join(".claude/settings.json")))
+    }
+
+    /// The file in which Claude Code keeps the user's servers and what it knows of projects.
+    pub(super) fn claude_state(&self) -> Option<PathBuf> {
+        Some(self.claude.as_ref().or(self.home.as_ref())?.join(".claude.json"))
+    }
+
+    /// Codex's folder.
+    pub(super) fn codex(&self) -> Option<PathBuf> {
+        self.codex.clone().or_else(|| Some(self.home.as_ref()?.join(".codex")))
+    }
+}
+
+fn folder(env: &dyn Fn(&str) -> Option<String>, name: &str) -> Option<PathBuf> {
+    env(name).filter(|value| !value.is_empty()).map(PathBuf::from)
+}
+
 /// The files that exist, the user's own first, each once.
 pub fn locate(env: &dyn Fn(&str) -> Option<String>, project: &Path) -> Vec<PathBuf> {
-    let folder = |name: &str| env(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let folder = |name: &str| folder(env, name);
     let home = folder("HOME").or_else(|| folder("USERPROFILE"));
     let config = folder("XDG_CONFIG_HOME").or_else(|| home.as_ref().map(|home| home.join(".config")));
     let mut found: Vec<PathBuf> = Vec::new();
@@ -72,6 +117,7 @@ pub fn locate(env: &dyn Fn(&str) -> Option<String>, project: &Path) -> Vec<PathB
     look(home.as_deref(), HOME);
     look(config.as_deref(), CONFIG);
     look(folder("APPDATA").as_deref(), CONFIG);
+    look(folder("CLAUDE_CONFIG_DIR").as_deref(), &[".claude.json"]);
     look(folder("CODEX_HOME").as_deref(), &["config.toml"]);
     look(folder("COPILOT_HOME").as_deref(), &["mcp-config.json"]);
     if home.as_deref() != Some(project) {
@@ -134,13 +180,21 @@ mod tests {
     #[test]
     fn only_what_exists_is_found() {
         let home = tempfile::tempdir().expect("a folder");
-        for place in [".claude.json", ".config/zed/settings.json", "p/.mcp.json"] {
+        for place in [".claude.json", ".config/zed/settings.json", "p/.mcp.json", "claude/.claude.json"] {
             let path = home.path().join(place);
             std::fs::create_dir_all(path.parent().expect("a folder")).expect("folders");
             std::fs::write(path, "{}").expect("a file");
         }
-        let env = |name: &str| (name == "HOME").then(|| home.path().display().to_string());
+        let moved = std::cell::Cell::new(false);
+        let env = |name: &str| match name {
+            "HOME" => Some(home.path().display().to_string()),
+            "CLAUDE_CONFIG_DIR" if moved.get() => Some(home.path().join("claude").display().to_string()),
+            _ => None,
+        };
         let found = locate(&env, &home.path().join("p"));
         assert_eq!(found.len(), 3, "{found:?}");
+        moved.set(true);
+        let found = locate(&env, &home.path().join("p"));
+        assert!(found.len() == 4 && found.contains(&home.path().join("claude/.claude.json")), "{found:?}");
     }
 }

@@ -14,6 +14,7 @@ use super::entry::{Fate, Moved, fate};
 use super::hook_file::{self, HookEdit};
 use super::known::{self, EntryForm, Form, Known, Scope};
 use super::lists::Lists;
+use super::locate::Homes;
 
 /// What the plan is made from.
 #[derive(Debug, Clone, Copy)]
@@ -32,8 +33,8 @@ pub struct Request<'a> {
     pub state: &'a Path,
     /// Whether entries must name the state folder, because it is not where this user's is by default.
     pub state_option: StateOption,
-    /// The user's home folder.
-    pub home: Option<&'a Path>,
+    /// The user's folders.
+    pub homes: &'a Homes,
     /// Servers that another file of the client overrides, each with that file: they stay.
     pub overridden: &'a [(String, PathBuf)],
     /// Which of the servers the client has approved; the others stay unless `only` names them.
@@ -110,7 +111,7 @@ pub fn plan(request: &Request<'_>) -> Result<Plan, String> {
         return Err(why.to_owned());
     }
     let (known, root) = recognise(request)?;
-    let project = project_of(request.place, known, request.home);
+    let project = project_of(request.place, known, request.homes.home.as_deref());
     let folder = request.place.parent().unwrap_or(Path::new("/"));
     let mut plan = Plan {
         known,
@@ -454,7 +455,7 @@ mod tests {
             program: "/usr/bin/bouncer",
             state: Path::new("/s"),
             state_option: StateOption::Default,
-            home: Some(Path::new("/home/u")),
+            homes: &Homes::in_home("/home/u"),
             overridden: &[],
             approvals: &Approvals::default(),
             lists,
@@ -544,7 +545,7 @@ mod tests {
                 let found = near.iter().find(|(name, _)| Path::new(name) == path);
                 Ok(found.map(|(_, text)| (*text).to_owned()))
             };
-            let lists = Lists::read(Path::new(STATE), Some(Path::new("/home/u")), &text_of);
+            let lists = Lists::read(Path::new(STATE), &Homes::in_home("/home/u"), &text_of);
             planned_with(STATE, text, only, &lists).expect("a plan")
         };
         for (broken, moves) in [

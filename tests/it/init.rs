@@ -43,7 +43,7 @@ impl Home {
     fn plain(&self, arguments: &[&str]) -> Output {
         let mut command = Command::new(env!("CARGO_BIN_EXE_bouncer"));
         command.args(arguments).env("HOME", self.path()).current_dir(self.path()).stdin(Stdio::null());
-        for name in ["BOUNCER_HOME", "CODEX_HOME", "COPILOT_HOME", "XDG_CONFIG_HOME"] {
+        for name in ["BOUNCER_HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "COPILOT_HOME", "XDG_CONFIG_HOME"] {
             command.env_remove(name);
         }
         command.output().expect("the program starts")
@@ -279,6 +279,22 @@ fn without_a_terminal_or_a_yes_nothing_is_changed() {
     let broken = Home::new(".cursor/mcp.json", "{\"mcpServers\": {\"a\": ");
     assert_eq!(broken.run(&["init", "--yes"]).status.code(), Some(3));
     assert_eq!(broken.text(), "{\"mcpServers\": {\"a\": ");
+}
+
+#[test]
+fn a_claude_code_that_was_moved_gets_its_hook_where_it_reads_it() {
+    let home = Home::new("cfg/.claude.json", "{\"mcpServers\": {\"a\": {\"command\": \"x\"}}}");
+    let mut init = Command::new(env!("CARGO_BIN_EXE_bouncer"));
+    init.args(["init", "--yes"]).env("HOME", home.path()).current_dir(home.path()).stdin(Stdio::null());
+    for name in ["BOUNCER_HOME", "CODEX_HOME", "COPILOT_HOME", "XDG_CONFIG_HOME"] {
+        init.env_remove(name);
+    }
+    let output = init.env("CLAUDE_CONFIG_DIR", home.path().join("cfg")).output().expect("the program starts");
+    assert!(output.status.success(), "{output:?}");
+    assert!(home.text().contains("\"bouncer\""), "{}", home.text());
+    let settings = std::fs::read_to_string(home.path().join("cfg/settings.json")).expect("the hook file");
+    assert!(settings.contains("hook claude-code"), "{settings}");
+    assert!(!home.path().join("cfg/.claude").exists() && !home.path().join(".claude").exists());
 }
 
 #[test]

@@ -177,6 +177,13 @@ fn is_own_folder(path: &str, tail: &str) -> bool {
     own && path.ends_with(&format!("/{folder}"))
 }
 
+/// The guarded files of the client whose folder is `dotted` (`.claude`), where its user keeps them in `folder`.
+pub fn moved(dotted: &str, folder: &str) -> Vec<String> {
+    let folder = folder.trim_end_matches(['/', '\\']);
+    let inside = GUARDED.iter().filter_map(|tail| tail.strip_prefix(dotted)?.strip_prefix('/'));
+    inside.map(|rest| format!("{folder}/{rest}")).collect()
+}
+
 /// Whether any tail begins with this name: a cheap way to see whether text can name one at all.
 pub(super) fn all_tails() -> impl Iterator<Item = &'static str> {
     GUARDED.into_iter().chain(RUNS_LATER)
@@ -212,6 +219,14 @@ mod tests {
         check("/w/src/main.rs", None);
         check("/w/settings.json", None);
         check("", None);
+    }
+
+    #[test]
+    fn a_folder_that_was_moved_has_the_files_of_its_client() {
+        let files = moved(".claude", "/x/cfg/");
+        let expected = ["settings.json", "settings.local.json", "hooks/", "plugins/"];
+        assert_eq!(files, expected.map(|name| format!("/x/cfg/{name}")));
+        assert!(moved(".codex", "/c").contains(&"/c/config.toml".to_owned()));
     }
 
     #[test]

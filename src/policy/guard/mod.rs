@@ -6,5 +6,5 @@
 mod files;
 mod watch;
 
-pub use files::{Ward, ward};
+pub use files::{Ward, moved, ward};
 pub use watch::{Protected, guarded_paths, plainly_reads, watch};
