@@ -14,7 +14,7 @@ use super::schema::{Args, arguments};
 use super::signals::{Language, Object, Signal, Signals, goes_between};
 use super::tool::ToolDescription;
 use super::verbs::{Light, Reading, listed_actions, rank, read_action, read_name, said};
-use super::words::words;
+use super::words::{own_part, words};
 use crate::policy::{ArgPath, Effect, Role};
 use crate::provenance::Kind;
 
@@ -81,6 +81,13 @@ pub fn derive(tool: &ToolDescription) -> Derived {
     let signals = Signals::of(&args, object_is, language);
     let light = Light { signals: &signals, description: &description };
     let mut reading = read_name(&name, light);
+    // The part behind a namespace speaks for itself.
+    if let Some(own) = own_part(&tool.name).map(|part| read_name(&words(part), light))
+        && own.sense.is_some()
+        && rank(own.effect) > rank(reading.effect)
+    {
+        reading = own;
+    }
 
     by_description(&mut reading, light, tool);
     by_actions(&mut reading, &args, light);
@@ -91,7 +98,9 @@ pub fn derive(tool: &ToolDescription) -> Derived {
         effect: reading.effect,
         reading: &reading,
         object_is,
-        between: goes_between(&args) && !hands_over(&reading),
+        between: goes_between(&args)
+            && !hands_over(&reading)
+            && !matches!(reading.effect, Effect::Send | Effect::Spend),
         language,
         places: BTreeSet::new(),
     };
@@ -223,6 +232,10 @@ fn by_actions(reading: &mut Reading, args: &Args, light: Light<'_>) {
     };
     for action in actions {
         let effect = action.effect;
+        // What a look hands over for download is looked at.
+        if action.sense == Some(Sense::Download) && reading.effect == Effect::Read {
+            continue;
+        }
         if strength(effect) > strength(reading.effect) {
             let rule = action.rules.first().map_or("action", String::as_str).to_owned();
             raise(reading, effect, &action.also, &rule);
@@ -237,9 +250,14 @@ fn by_actions(reading: &mut Reading, args: &Args, light: Light<'_>) {
 fn is_http(actions: &[Reading]) -> bool {
     let methods =
         ["action:verb:get", "action:verb:post", "action:verb:put", "action:verb:delete", "action:verb:patch"];
-    let first = |it: &Reading| it.rules.first().cloned().unwrap_or_default();
-    actions.len() > 1
-        && actions.iter().filter(|it| methods.contains(&first(it).as_str())).count() >= actions.len() - 2
+    let is =
+        |it: &&Reading, methods: &[&str]| it.rules.first().is_some_and(|it| methods.contains(&it.as_str()));
+    // `list` and `delete` are actions of a tool; `get` and `delete` with neither beside them are too.
+    let known = actions.iter().filter(|it| is(it, &methods)).count();
+    known > 1
+        && known + 2 >= actions.len()
+        && known * 2 > actions.len()
+        && actions.iter().any(|it| is(&it, &["action:verb:post", "action:verb:put", "action:verb:patch"]))
 }
 
 /// Arguments that make a sink whatever the verb.

@@ -26,6 +26,11 @@ pub(super) struct Verdict {
     pub(super) rule: &'static str,
 }
 
+/// Whether something stands behind the verb.
+fn names_after(phrase: &Phrase<'_>) -> bool {
+    phrase.all.last().is_some_and(|it| it.text != phrase.word)
+}
+
 /// A judgement without other effects.
 pub(super) fn verdict(effect: Effect, rule: &'static str) -> Verdict {
     Verdict { effect, also: Vec::new(), rule }
@@ -168,13 +173,29 @@ impl Seen<'_, '_> {
     }
 
     fn read(&self) -> Verdict {
-        if self.phrase.word == "ping" && self.any("team user channel person people everyone group") {
+        let to_people = |row: &str| self.any(row) || self.named("to") && self.named(row);
+        if among(self.phrase.word, "ping ask")
+            && to_people("team user channel person people everyone group human oncall")
+        {
             return verdict(Effect::Send, "pings-people");
+        }
+        // Trying out what runs runs it, and loading code brings it in.
+        if self.phrase.word == "test"
+            && self.any("workflow function webhook lambda pipeline")
+            && names_after(self.phrase)
+        {
+            return verdict(Effect::Execute, "runs");
+        }
+        if self.phrase.word == "load" && self.any("plugin module extension addon") {
+            return verdict(Effect::Write, "brings-software").also(Effect::Execute);
+        }
+        if self.phrase.word == "format" && self.any("disk drive volume partition") {
+            return verdict(Effect::Destroy, "empties-a-store");
         }
         if self.any("login oauth signin") && self.named("link url start begin flow") {
             return verdict(Effect::Account, "opens-login");
         }
-        let names_after = self.phrase.all.last().is_some_and(|it| it.text != self.phrase.word);
+        let names_after = names_after(self.phrase);
         if self.phrase.word == "log" && names_after && !is(self.head(), Thing::Glance) {
             return verdict(Effect::Write, "logs-an-entry");
         }
@@ -316,6 +337,13 @@ impl Seen<'_, '_> {
         if self.signal(Signal::Terms) {
             return verdict(Effect::Spend, "terms-of-trade");
         }
+        // What is brought into being runs at once, or when its time comes.
+        if creates && among(self.head(), "run execution cron cronjob crontab") {
+            return verdict(Effect::Execute, "runs");
+        }
+        if self.phrase.word == "reset" && (self.head_is(Thing::Stock) || self.any("repo device project")) {
+            return verdict(Effect::Destroy, "empties-a-store");
+        }
         if self.signal(Signal::RemoteCommit) && self.any("file content readme document page")
             || self.head() == "file" && self.signals_nothing_local() && self.says_repository()
         {
@@ -358,10 +386,15 @@ impl Seen<'_, '_> {
         if self.phrase.word == "lock" && self.named("vault account user") || self.any("visibility") {
             return verdict(Effect::Account, "access-thing");
         }
-        if matches!(self.phrase.word, "schedule" | "queue") && self.head_is(Thing::Spoken) {
+        let told = self.head_is(Thing::Spoken) || self.any("campaign broadcast");
+        if matches!(self.phrase.word, "schedule" | "queue") && told {
             return verdict(Effect::Send, "sends-later");
         }
-        if matches!(self.phrase.word, "complete" | "finish") && self.touches_money() {
+        if matches!(self.phrase.word, "complete" | "finish" | "schedule" | "release" | "settle")
+            && self.touches_money()
+            || self.signal(Signal::Amount)
+                && matches!(self.phrase.word, "wrap" | "unwrap" | "settle" | "move")
+        {
             return verdict(Effect::Spend, "money-thing");
         }
         if matches!(self.phrase.word, "upgrade" | "downgrade") && self.any("plan subscription") {

@@ -164,7 +164,8 @@ impl Seen<'_, '_> {
 
     pub(super) fn build(&self) -> Verdict {
         if self.phrase.object.is_empty()
-            || self.any("image project app application container pipeline package site job")
+            || self.any("image project app application container pipeline package site job build")
+            || self.signal(Signal::Command)
         {
             return verdict(Effect::Execute, "runs");
         }

@@ -112,19 +112,20 @@ const VERBS: &[(Sense, Strength, &str)] = &[
     (Write, Verb, "move copy duplicate clone archive unarchive mark reorder sort merge commit stage sync import \
         upgrade pause unpause resume stop restart reboot untag tag close reopen dismiss link unlink pin unpin complete \
         finish snooze acknowledge toggle mkdir init initialize scale undo redo trash stash join leave unfollow transition optin optout flag silence upvote downvote end extend release print turn skip downgrade \
-        unsubscribe unpublish split lock"),
+        unsubscribe unpublish split lock wrap unwrap settle"),
     (Write, Noun, "fork star label increment vote like follow cherrypick rollback react bookmark favorite \
         rebase track play queue schedule backup refresh pull remember migrate connect disconnect wake"),
     (Download, Verb, "download"),
     (Upload, Verb, "upload"),
-    (Send, Verb, "retweet rsvp escalate send forward notify broadcast announce publish reply respond dispatch deliver emit"),
+    (Send, Verb, "nudge remind relay syndicate blast crosspost telephone retweet rsvp escalate send forward notify broadcast announce publish reply respond dispatch deliver emit"),
     (Send, Noun, "email message sms fax comment mention push text dm alert tweet contact"),
     (Post, Noun, "post"),
     (Submit, Verb, "submit"),
     (Share, Verb, "share"),
     (Remove, Verb, "remove"),
     (Destroy, Verb, "delete drop purge truncate erase wipe destroy kill terminate uninstall prune expunge shred nuke forget \
-        obliterate empty discard burn flush"),
+        obliterate empty discard burn flush overwrite evict deprovision decommission teardown deregister unregister delist \
+        expel"),
     (Destroy, Noun, "del trim"),
     (Clear, Verb, "clear clean cleanup"),
     (Cancel, Verb, "cancel abort revert"),
@@ -134,7 +135,7 @@ const VERBS: &[(Sense, Strength, &str)] = &[
     (Transfer, Verb, "transfer wire"),
     (Checkout, Noun, "checkout"),
     (Execute, Verb, "execute exec eval invoke spawn"),
-    (Run, Verb, "rerun"),
+    (Run, Verb, "rerun replay retry"),
     (Run, Noun, "run shell bash terminal"),
     (Start, Verb, "start trigger launch"),
     (Install, Verb, "install apply"),
@@ -142,7 +143,7 @@ const VERBS: &[(Sense, Strength, &str)] = &[
     (Deploy, Verb, "deploy redeploy"),
     (Build, Noun, "build compile"),
     (Grant, Verb, "grant revoke authorize authenticate login logout signup unshare protect unprotect unlock ban unban kick \
-        impersonate deauthorize elevate enroll"),
+        impersonate deauthorize elevate enroll whitelist disarm"),
     (Approve, Verb, "approve confirm accept decline reject propose finalize capture"),
     (Invite, Verb, "invite"),
     (Resolve, Verb, "resolve"),
@@ -150,6 +151,21 @@ const VERBS: &[(Sense, Strength, &str)] = &[
     (Touch, Noun, "input"),
     (Generic, Verb, "manage handle perform do use take sign initiate fulfill control act operate process prepare"),
     (Generic, Noun, "action interact manager"),
+    // Spanish, German and French, as names write them: what leaves, loses, pays and runs, and what looks.
+    (Read, Verb, "listar buscar obtener consultar auflisten suchen abfragen lister chercher"),
+    (Create, Verb, "crear agregar anadir anlegen erstellen hinzufuegen creer ajouter"),
+    (Change, Verb, "actualizar modificar cambiar aktualisieren aendern bearbeiten"),
+    (Change, Noun, "modifier"),
+    (Send, Verb, "enviar mandar publicar notificar responder senden verschicken versenden weiterleiten antworten \
+        veroeffentlichen benachrichtigen envoyer publier repondre"),
+    (Share, Verb, "compartir freigeben teilen partager"),
+    (Destroy, Verb, "eliminar borrar suprimir vaciar loeschen leeren supprimer effacer vider"),
+    (Remove, Verb, "quitar entfernen enlever"),
+    (Spend, Verb, "pagar comprar bezahlen ueberweisen kaufen bestellen acheter"),
+    (Spend, Noun, "payer"),
+    (Transfer, Verb, "transferir transferer"),
+    (Execute, Verb, "ejecutar ausfuehren executer"),
+    (Generic, Verb, "realizar hacer gestionar durchfuehren verwalten effectuer gerer"),
 ];
 
 /// What a thing is, for the verbs that act on it.
@@ -194,10 +210,10 @@ const THINGS: &[(Thing, &str)] = &[
     (Thing::Access, "role permission policy acl member membership collaborator user credential password secret token \
         apikey accesskey sshkey deploykey oauth auth authentication authorization sso saml mfa totp login firewall \
         restriction grant ownership owner access identity security admin administrator protection allowlist whitelist \
-        blocklist visibility privacy sharing iam scope keypair passkey account invite apitoken certificate public private right admin delegate"),
+        blocklist usergroup dsn guest contrasena permiso passwort berechtigung zugriff visibility privacy sharing iam scope keypair passkey account invite apitoken certificate public private right admin delegate"),
     (Thing::Money, "payment refund transfer purchase charge payout checkout order subscription trade bid donation booking \
         reservation fund money paymentlink withdrawal deposit nft erc coin crypto cryptocurrency spending tip invoice bet liquidity \
-        transaction domainname phonenumber token"),
+        transaction domainname phonenumber token settlement escrow autopay transferencia pago pedido zahlung ueberweisung bestellung virement paiement"),
     (Thing::Advert, "ad adset campaign budget"),
     (Thing::Runnable, "workflow pipeline job build deployment function lambda script process command code sql migration \
         macro service playbook notebook cell terminal shell program task automation action container actor query \
@@ -268,7 +284,7 @@ const JOINED: &[(&str, &str, &str)] = &[
     ("clean", "up", "cleanup"), ("payment", "link", "paymentlink"), ("domain", "name", "domainname"),
     ("web", "page", "webpage"), ("web", "site", "website"), ("cherry", "pick", "cherrypick"), ("top", "up", "topup"),
     ("un", "subscribe", "unsubscribe"), ("direct", "message", "dm"), ("work", "flow", "workflow"),
-    ("re", "run", "rerun"), ("time", "out", "timeout"), ("make", "dir", "mkdir"),
+    ("re", "run", "rerun"), ("tear", "down", "teardown"), ("hand", "off", "escalate"), ("cross", "post", "crosspost"), ("user", "group", "usergroup"), ("time", "out", "timeout"), ("make", "dir", "mkdir"),
     ("sharing", "link", "sharelink"), ("share", "link", "sharelink"), ("access", "list", "allowlist"), ("allow", "list", "allowlist"), ("white", "list", "allowlist"),
     ("block", "list", "blocklist"), ("access", "control", "acl"), ("opt", "in", "optin"), ("opt", "out", "optout"),
 ];
@@ -296,12 +312,23 @@ static THING_MAP: LazyLock<BTreeMap<&str, Vec<Thing>>> = LazyLock::new(|| {
 
 /// What the word does as a verb.
 pub(super) fn verb(word: &str) -> Option<(Sense, Strength)> {
-    VERB_MAP.get(word).copied()
+    known_verb(word).map(|(_, verb)| verb)
 }
 
-/// The table's own copy of the word, to name it in a rule.
+/// The table's own copy of the word, to name it in a rule; of a verb that does again what another does
+/// (`resend`), that other.
 pub(super) fn verb_word(word: &str) -> Option<&'static str> {
-    VERB_MAP.get_key_value(word).map(|(key, _)| *key)
+    known_verb(word).map(|(word, _)| word)
+}
+
+fn known_verb(word: &str) -> Option<(&'static str, (Sense, Strength))> {
+    let known = |word: &str| VERB_MAP.get_key_value(word).map(|(word, verb)| (*word, *verb));
+    // What is looked at again is a noun more often: `research`, `review`.
+    let looks = |sense: Sense| matches!(sense, Read | Query | Fetch | Generic | Touch);
+    known(word).or_else(|| {
+        let again = word.strip_prefix("re").filter(|rest| rest.len() > 3 && !THING_MAP.contains_key(word))?;
+        known(again).filter(|(_, (sense, _))| !looks(*sense)).map(|(word, (sense, _))| (word, (sense, Verb)))
+    })
 }
 
 /// Whether the word names such a thing.

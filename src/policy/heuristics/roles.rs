@@ -43,7 +43,8 @@ pub(super) struct Surroundings<'a> {
 
 const CREDENTIALS: &str = "password secret token credential privatekey apikey accesskey accesstoken apitoken otp mnemonic \
     bearer cookie authorization passcode keypair header sshkey";
-const PATHS: &str = "path filepath filename directory cwd workdir root dirpath pathname dirname folderpath";
+const PATHS: &str = "path filepath filename directory cwd workdir root dirpath pathname dirname folderpath \
+    ruta pfad datei chemin fichier archivo";
 const AMOUNTS: &str =
     "amount price quantity fee cost budget notional bid total percentage percent sum salary tip";
 const IDS: &str = "id key slug arn ref sha hash symbol handle ts jid pid name number identifier cid ticker address code \
@@ -70,7 +71,7 @@ const CONTENTS: &str = "body text content message title subject description summ
     metadata attachment caption prompt instruction block bio headline answer reason property input document \
     attribute memo reply greeting detail label image icon cover";
 /// What a send may be addressed to, when no one is named.
-const PLACES: &str = "owner repo project channel chat room conversation queue topic bucket jid stream feed site subreddit desk \
+const PLACES: &str = "space owner repo project channel chat room conversation queue topic bucket jid stream feed site subreddit desk \
     guild server form inbox destination target forum board";
 
 /// The role of one argument.
@@ -156,8 +157,19 @@ fn authority(arg: &Arg, around: &Surroundings<'_>, mutates: bool) -> Option<Foun
         return Some(found(Role::Destination, kind(arg), "grantee"));
     }
     let pays = matches!(around.reading.sense, Some(Sense::Spend | Sense::Transfer));
-    if pays
-        && arg.head_in("account iban wallet address vendor merchant payee supplier beneficiary")
+    let hands_money = around.effect == Effect::Spend
+        && (pays
+            || among(
+                around.reading.head(),
+                "transfer payout withdrawal payment remittance transferencia pago zahlung ueberweisung virement paiement",
+            ));
+    if hands_money && arg.words.len() == 1 && arg.head_in("destination vpa upi receiver validator") {
+        return Some(found(Role::Destination, Some(Kind::Account), "payee-word"));
+    }
+    let names_an_account = hands_money && arg.has("iban");
+    if (pays || hands_money)
+        && (names_an_account
+            || arg.head_in("account iban wallet address vendor merchant payee supplier beneficiary"))
         && !arg.first_in("from source my payment token contract debit")
     {
         return Some(found(Role::Destination, Some(Kind::Account), "payee-word"));

@@ -159,6 +159,10 @@ impl Signals {
                 out.insert(Signal::Revision);
             }
         }
+        let ordered = |arg: &Arg| arg.head() == "type" && arg.first() == "order";
+        if anywhere("quantity") && args.list.iter().any(ordered) {
+            out.insert(Signal::Terms);
+        }
         let hosted =
             anywhere("owner project org") || anywhere("repo") && !args.list.iter().any(is_local_repo);
         let committed =
@@ -239,7 +243,8 @@ const CODE: &[&str] =
     &["javascript", "python", "script", "snippet", "source code", "code to", "execute", "program"];
 
 const RECIPIENTS: &str = "recipient addressee receiver attendee invitee participant guest grantee payee cc bcc \
-    webhook callback responder spender follower signer registrant";
+    webhook callback responder spender follower signer registrant destinatario empfaenger destinataire beneficiario \
+    beneficiary beneficiaire";
 const ADDRESS_PARTS: &str = "email address account phone phonenumber number user username recipient id channel name wallet contact \
     chat jid list group handle iban person people team";
 
@@ -302,10 +307,20 @@ pub(super) fn is_address(arg: &Arg) -> bool {
         || arg.head() == "number" && (arg.has("phone mobile") || arg.inside("phone customer callee"));
     (own || arg.format == "email" || arg.format == "idn-email")
         && !arg.first_in("from sender reply my source")
+        && !is_own_address(arg)
         && !arg.inside("invoicer sender merchant seller from biller")
         && !arg.types.object
         && arg.choices.is_empty()
         && !arg.inside("answer")
+}
+
+/// Whether the address says for whom the server acts: `user_google_email`, the account that is signed in.
+fn is_own_address(arg: &Arg) -> bool {
+    let named = arg.first_in("user account") && arg.words.len() > 2 && !arg.has("target new other");
+    (named
+        || arg.first_in("user account")
+            && arg.said(&["authenticated user", "your own", "signed in", "signed-in"]))
+        && !arg.has("recipient grantee invitee guest member")
 }
 
 /// Words before `url` of something that is shown to people and not called.
@@ -337,7 +352,8 @@ pub(super) fn is_free_url(arg: &Arg) -> bool {
 
 /// Whether the argument is one of the terms of a trade or an advertising budget.
 fn is_terms(arg: &Arg) -> bool {
-    let trade = arg.has("notional") || arg.has("limit stop bid") && arg.head_in("price amount cap");
+    let trade =
+        arg.has("notional leverage") || arg.has("limit stop bid trigger") && arg.head_in("price amount cap");
     trade || arg.head_in("budget bid") || arg.has("budget") && arg.head_in("amount value")
 }
 
@@ -349,7 +365,7 @@ pub(super) fn is_command(arg: &Arg, language: Language) -> bool {
     let one = arg.words.len() == 1;
     match arg.head() {
         "sql" | "cypher" | "javascript" | "shell" | "bash" | "stdin" | "sparql" | "dockerfile"
-        | "entrypoint" | "js" | "python" | "graphql" | "apex" => true,
+        | "entrypoint" | "js" | "python" | "graphql" | "apex" | "comando" | "befehl" => true,
         "command" | "script" | "statement" => !arg.first_in("sub sort max num include"),
         "code" | "expression" | "program" | "function" if one => language.code || arg.said(CODE),
         "code" => arg.first_in("source js python apex script cell java sql program"),

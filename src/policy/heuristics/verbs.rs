@@ -148,20 +148,28 @@ fn phrases(name: &[Word]) -> Vec<Phrase<'_>> {
     }
     // `todo_list_delete` deletes: these verbs are nouns before a verb that ends the name.
     let text = |at: usize| name.get(at).map_or("", |it| it.text.as_str());
-    if among(text(at), "list view search query report log filter check read copy record")
+    if among(text(at), "list view search query report log filter check read copy record link tag mark merge")
         && let Some(&(last, other, Strength::Verb)) = candidates.iter().rev().find(|it| it.0 == at + 1)
         && last + 1 == name.len()
         && among(
             text(last),
-            "delete remove drop purge clear create add insert update edit set send run execute cancel",
+            "delete remove drop purge clear create add insert update edit set send run execute cancel pay",
         )
     {
         (at, sense, strength) = (last, other, Strength::Verb);
     }
     let mut out = vec![phrase(name, at, sense, strength, api)];
-    for &(other, sense, strength) in &candidates {
-        if other > at && among(text(other - 1), "or and") {
-            out.push(phrase(name, other, sense, strength, api));
+    for &(other, found, strength) in &candidates {
+        let joined = other > at && among(text(other - 1), "or and then");
+        // `calendar_list_events_delete` deletes, whatever stands before the verb that ends the name.
+        let ends = other > at + 1
+            && other + 1 == name.len()
+            && strength == Strength::Verb
+            && matches!(found, Sense::Destroy | Sense::Remove);
+        // A verb that says nothing says nothing against another.
+        let says_more = sense == Sense::Generic && other > at + 1 && strength == Strength::Verb;
+        if joined || ends || says_more {
+            out.push(phrase(name, other, found, strength, api));
         }
     }
     out

@@ -41,6 +41,25 @@ pub(super) fn words(name: &str) -> Vec<Word> {
     out
 }
 
+/// What stands behind the last namespace of a name: behind `__`, `--`, `.`, `/` or `:`, or behind one word in
+/// capitals and small letters where the rest is written with `_`. `None` where nothing is set apart.
+pub(super) fn own_part(name: &str) -> Option<&str> {
+    let separated =
+        ["__", "--", ".", "/", ":"].iter().filter_map(|by| name.rfind(by).map(|at| at + by.len())).max();
+    if let Some(part) = separated.and_then(|at| name.get(at..)).filter(|part| !part.is_empty()) {
+        return Some(part);
+    }
+    let is_camel = |piece: &str| {
+        piece.bytes().filter(u8::is_ascii_uppercase).count() > 1
+            && piece.bytes().any(|b| b.is_ascii_lowercase())
+    };
+    let ends = name.match_indices('_').map(|(at, _)| at);
+    let camel = ends
+        .filter(|at| name.get(..*at).and_then(|head| head.rsplit('_').next()).is_some_and(is_camel))
+        .last()?;
+    name.get(camel + 1..).filter(|rest| !rest.is_empty() && !rest.bytes().any(|b| b.is_ascii_uppercase()))
+}
+
 /// Words that end what a name is about.
 const TURNS: [&str; 10] = ["by", "in", "of", "for", "to", "from", "with", "on", "at", "as"];
 
@@ -166,6 +185,16 @@ mod tests {
         check("confirm_form_alarm", "confirm form alarm");
         check("e-mail", "email");
         check("text2image", "text to image");
+        for (name, part) in [
+            ("Verify--CreateVerification", Some("CreateVerification")),
+            ("calendar.events.delete", Some("delete")),
+            ("XActionProvider_post_tweet", Some("post_tweet")),
+            ("send_email", None),
+            ("API-post-page", None),
+            ("trailing__", None),
+        ] {
+            assert_eq!(own_part(name), part, "{name}");
+        }
         check("", "");
         check("__--__", "");
     }
