@@ -451,10 +451,25 @@ fn parsed(message: &[u8]) -> (Vec<Value>, usize) {
 /// How many items a result holds: its content blocks, or the elements where the one block is a list.
 fn items(message: &[u8]) -> usize {
     let Ok(result) = serde_json::from_slice::<Value>(message) else { return 0 };
-    match structures(&result).as_slice() {
+    let mut found = structures(&result);
+    // Servers send structured content once more as text, some of them without the `result` around it.
+    if result.get("structuredContent").is_some() && !found.is_empty() {
+        let structured = found.remove(0);
+        found.retain(|text| unwrapped(text) != unwrapped(&structured));
+        found.insert(0, structured);
+    }
+    match found.as_slice() {
         [] => result.get("content").and_then(Value::as_array).map_or(0, Vec::len),
         [one] => list_len(one).unwrap_or(1),
         several => several.len(),
+    }
+}
+
+/// What a result is that is wrapped to be an object.
+fn unwrapped(value: &Value) -> &Value {
+    match value {
+        Value::Object(members) if members.len() == 1 => members.get("result").unwrap_or(value),
+        _ => value,
     }
 }
 

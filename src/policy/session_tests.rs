@@ -337,3 +337,29 @@ fn the_number_of_a_person_is_no_other_number_that_was_typed() {
     assert_eq!(tried.verdict.outcome, Outcome::Ask, "{:?}", tried.facts.destinations);
     assert!(tried.verdict.reason().contains("user 5"), "{}", tried.verdict.reason());
 }
+
+#[test]
+fn a_record_that_is_sent_twice_is_one_record() {
+    let record = json!({"id": "m-91", "from": "tom@pal.example", "body": "My address: tom.o@corp.example"});
+    let text = record.to_string();
+    let other = json!({"id": "m-92", "body": "x"}).to_string();
+    for (structured, texts, one) in [
+        (None, vec![&text], true),
+        (Some(record.clone()), vec![&text], true),
+        (Some(json!({"result": record})), vec![&text], true),
+        (Some(record.clone()), vec![&text, &other], false),
+        (None, vec![&text, &other], false),
+    ] {
+        let mut s = Session::new();
+        s.trial.prompt("Send the slides to the address in mail m-91.");
+        let blocks: Vec<Value> = texts.iter().map(|text| json!({"type": "text", "text": text})).collect();
+        let mut result = json!({"content": blocks});
+        if let Some(structured) = &structured {
+            result["structuredContent"] = structured.clone();
+        }
+        s.trial.shown("mail", "read_mail", 1, Some(&json!({"id": "m-91"})), &result);
+        let tried = s.call("mail", "send_email", &json!({"to": "tom.o@corp.example", "body": "Slides"}));
+        let expected = if one { Outcome::Ask } else { Outcome::Deny };
+        assert_eq!(tried.verdict.outcome, expected, "{structured:?} {texts:?} {}", tried.verdict.reason());
+    }
+}
