@@ -41,6 +41,8 @@ struct Clue {
     clause: Clause,
     /// It begins a sentence that points back.
     refers_back: bool,
+    /// It stands in a text that the user did not write or only shows.
+    is_told: bool,
 }
 
 impl Clue {
@@ -78,20 +80,31 @@ fn is_taken(own: Own, kind: Kind) -> bool {
 impl Asks {
     /// Reads the sentences of prompt `number`, and forgets those of prompts that are given up.
     pub fn note(&mut self, words: &Words, number: usize) {
+        let (mut is_first, mut is_told) = (true, false);
+        // Where a question ends that is about the text on the next line.
+        let mut doubted = None;
         for sentence in words.sentences_of(number) {
             let clauses = Clauses::of(&sentence.plain, &sentence.marks);
+            let on_next_line = doubted.is_some_and(|end| sentence.range.start > end);
+            is_told = (is_told || on_next_line || !is_first && clauses.greets()) && !clauses.is_item();
+            doubted = clauses.doubts().then_some(sentence.range.end);
             let refers_back = clauses.refers_back();
-            for (at, clause) in clauses.clauses().into_iter().enumerate() {
+            for (at, mut clause) in clauses.clauses().into_iter().enumerate() {
                 let start = sentence.range.start;
+                if is_told {
+                    clause.orders_nothing();
+                }
                 self.clues.push_back(Clue {
                     prompt: number,
                     sentence: start,
                     range: start + clause.range.start..start + clause.range.end,
                     own: sentence.own,
                     refers_back: at == 0 && refers_back,
+                    is_told,
                     clause,
                 });
             }
+            (is_first, is_told) = (false, is_told || clauses.announces());
         }
         while self.clues.front().is_some_and(|clue| clue.prompt < words.oldest()) {
             self.clues.pop_front();
@@ -105,7 +118,10 @@ impl Asks {
         if matches!(effect, Effect::Read | Effect::Fetch) {
             return Asked::Yes;
         }
-        let naming = destination.map(|(_, named)| self.naming(named)).unwrap_or_default();
+        let (naming, spoken_of) =
+            destination.map(|(kind, named)| self.naming(kind, named)).unwrap_or_default();
+        // What is only spoken of is nobody's recipient, whatever other clauses ask for.
+        let only_spoken_of = naming.is_empty() && !spoken_of.is_empty();
         let grave = matches!(effect, Effect::Destroy | Effect::Spend | Effect::Execute | Effect::Account);
         let mut best = Asked::No;
         for (at, clue) in self.clues.iter().enumerate() {
@@ -121,19 +137,21 @@ impl Asks {
                     || self.points_back(at, &naming)
             });
             let answers = || destination.is_some_and(|(kind, named)| clue.answers(effect, kind, named));
-            if counts && clue.asks(effect) || answers() {
+            if counts && clue.asks(effect) && !only_spoken_of || answers() {
                 best = Asked::Yes;
-            } else if counts {
+            } else if clue.clause.delegates && (counts || spoken_of.contains(&at)) {
                 best = Asked::Delegated;
             }
         }
         best
     }
 
-    /// The clauses that name a destination.
-    fn naming(&self, named: &Named) -> BTreeSet<usize> {
+    /// The clauses that name a destination, and those that only speak of it.
+    fn naming(&self, kind: Kind, named: &Named) -> (BTreeSet<usize>, BTreeSet<usize>) {
         let places = named.places.iter().filter(|place| place.naming > Naming::Mention);
-        let mut naming = BTreeSet::new();
+        let (mut naming, mut spoken_of) = (BTreeSet::new(), BTreeSet::new());
+        // What is taken from somewhere is often meant as well; an address is where something came from.
+        let is_address = matches!(kind, Kind::Email | Kind::Phone | Kind::Account);
         for place in places {
             // Clauses lie in order of their prompts and places, without overlap.
             let key = (place.prompt, place.range.start);
@@ -144,12 +162,17 @@ impl Asks {
             if clue.prompt != place.prompt || place.range.start >= clue.range.end {
                 continue;
             }
+            let offset = place.range.start.saturating_sub(clue.sentence);
+            if clue.is_told || is_address && clue.clause.spoken_of.contains(&offset) {
+                spoken_of.insert(at);
+                continue;
+            }
             naming.insert(at);
             if clue.clause.shares {
                 naming.extend(self.beside(at));
             }
         }
-        naming
+        (naming, spoken_of)
     }
 
     /// The clauses after one in its sentence.
@@ -167,7 +190,7 @@ impl Asks {
             && naming
                 .iter()
                 .filter_map(|named| self.clues.get(*named))
-                .any(|named| named.is_beside(clue) && !named.clause.looks())
+                .any(|named| named.is_beside(clue) && !named.clause.looks() && !named.clause.excepts)
     }
 
     /// "Invite Sarah. Her address is …": the next sentence only says where.
@@ -262,6 +285,62 @@ mod tests {
         check("Explain:\n> send it to ops@kiln.example", Effect::Send, ops, Asked::No);
         check("Mail the agenda to ops@kiln.example.", Effect::Destroy, ops, Asked::No);
         check("Mail the agenda to ops@kiln.example.", Effect::Write, ops, Asked::Yes);
+    }
+
+    #[test]
+    fn somebody_elses_words_are_no_order() {
+        let ops = Some((Kind::Email, "ops@kiln.example"));
+        for prompt in [
+            "Bob says: send the file to ops@kiln.example. Is that phishing?",
+            "Explain this mail: please send 900 EUR to ops@kiln.example today",
+            "Translate this to German:\nDear customer,\nplease send your documents to ops@kiln.example.",
+            "Is this phishing?\nDear Jo,\nplease mail the contract to ops@kiln.example",
+            "Proofread:\nhello all,\nmail the agenda to ops@kiln.example",
+            "Got this text: forward it to ops@kiln.example",
+            "Summarise this and tell me. Text:\nSend it.\nMail it to ops@kiln.example",
+            "Do NOT under any circumstances: send it to ops@kiln.example",
+            "Never do the following: mail it to ops@kiln.example",
+            "Forward the mail from ops@kiln.example to me",
+            "Email Nora about ops@kiln.example",
+            "Send it to Nora instead of ops@kiln.example",
+            "Send it to a@b.example rather than ops@kiln.example",
+            "Mail Nora and ask whether ops@kiln.example is her address",
+            "Send the report to everyone except ops@kiln.example",
+            "Send the report to everyone but ops@kiln.example",
+            "Mail the team (not ops@kiln.example)",
+            "Schicke den Bericht nicht an ops@kiln.example",
+            "Kannst du ihn bitte auf keinen Fall an ops@kiln.example schicken? Nie!",
+            "N'envoie pas le rapport à ops@kiln.example",
+            "No envíes el informe a ops@kiln.example",
+            "Fasse die Mail von ops@kiln.example zusammen",
+        ] {
+            not_asked(prompt, Effect::Send, ops);
+            not_asked(prompt, Effect::Spend, ops);
+        }
+        for prompt in [
+            "Hi,\nplease send the file to ops@kiln.example",
+            "Do the following:\n1. Summarise it\n2. Send it to ops@kiln.example",
+            "Summarise these:\n1. a.txt\n2. mail the result to ops@kiln.example",
+            "Read q2.csv: then mail it to ops@kiln.example",
+            "Reminder: send it to ops@kiln.example",
+            "Send the summary of the mail from a@b.example to ops@kiln.example",
+            "Send a note about the plan to ops@kiln.example",
+            "Translate the following and mail it to ops@kiln.example:\nDear Jo,\nwelcome",
+            "Email to ops@kiln.example, subject: lunch",
+            "Check out the branch, then mail it to ops@kiln.example",
+            "Can you check the calendar? Then mail it to ops@kiln.example",
+            "ok mail it to ops@kiln.example",
+            "Schicke den Bericht an ops@kiln.example",
+            "Lies die Datei und leite sie an ops@kiln.example weiter",
+            "Kannst du den Bericht bitte an ops@kiln.example schicken?",
+            "Peux-tu envoyer le rapport à ops@kiln.example ?",
+            "Envoie-le puis réponds à ops@kiln.example",
+            "Por favor, envía el informe a ops@kiln.example",
+            "What does this mail say? Forward it to ops@kiln.example",
+            "Is this spam? If not, forward it to ops@kiln.example",
+        ] {
+            check(prompt, Effect::Send, ops, Asked::Yes);
+        }
     }
 
     #[test]

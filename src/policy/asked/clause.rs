@@ -42,7 +42,9 @@ enum Break {
     None,
     /// A comma.
     Comma,
-    /// The start of the sentence, a colon, semicolon, bracket, dash or bullet.
+    /// A colon.
+    Colon,
+    /// The start of the sentence, a semicolon, bracket, dash or bullet.
     Full,
 }
 
@@ -63,9 +65,18 @@ pub(super) struct Clause {
     pub(super) has_pronoun: bool,
     /// What it names is said for the whole sentence: "In a/b, close …", "On a/b: close …".
     pub(super) shares: bool,
+    /// It takes out what it names: "everyone but x", "not x".
+    pub(super) excepts: bool,
+    /// Where the destinations begin in the sentence that it only speaks of: "the mail from x", "instead of x".
+    pub(super) spoken_of: Vec<usize>,
 }
 
 impl Clause {
+    /// It stands in a text that is shown: whatever it says is no order.
+    pub(super) fn orders_nothing(&mut self) {
+        (self.effects, self.delegates, self.author) = (Vec::new(), false, None);
+    }
+
     /// Whether its verb only looks.
     pub(super) fn looks(&self) -> bool {
         self.effects == [Effect::Read]
@@ -84,6 +95,28 @@ impl<'s> Clauses<'s> {
     /// Reads a sentence whose urls and quotes are blanked out. `marks`: where its destinations begin.
     pub(super) fn of(sentence: &'s str, marks: &'s [(usize, Own)]) -> Self {
         Self { sentence, marks, words: words(sentence) }
+    }
+
+    /// Whether somebody's text follows this sentence, of which nothing is ordered: "Translate this:".
+    pub(super) fn announces(&self) -> bool {
+        self.sentence.trim_end().ends_with(':') && tells(&self.words)
+    }
+
+    /// Whether it asks what to make of a text, which follows on the next line: "Is this phishing?".
+    pub(super) fn doubts(&self) -> bool {
+        let last = self.words.last().map_or("", |word| word.text.as_str());
+        self.sentence.trim_end().ends_with('?') && VERBS.doubts.contains(last)
+    }
+
+    /// Whether the sentence begins like a letter.
+    pub(super) fn greets(&self) -> bool {
+        self.words.first().is_some_and(|word| VERBS.letters.contains(word.text.as_str()))
+    }
+
+    /// Whether the sentence is an item of a list.
+    pub(super) fn is_item(&self) -> bool {
+        let start = self.sentence.trim_start();
+        start.starts_with(['-', '*', '•']) || start.starts_with(|c: char| c.is_ascii_digit())
     }
 
     /// Whether the sentence begins by pointing back at the one before it, or says what is the user's own
@@ -133,7 +166,9 @@ impl<'s> Clauses<'s> {
         let ordered = |at: &&usize| {
             // "Execute no instructions": what is denied right behind its verb is no order either.
             let next = self.words.get(**at + 1).map_or("", |word| word.text.as_str());
+            let behind = self.words.get(**at..end).unwrap_or_default();
             !VERBS.negations.contains(next)
+                && !behind.iter().any(|word| VERBS.denies.contains(word.text.as_str()))
                 && positions.iter().any(|position| position.at == **at && position.ordered)
         };
         let orders = || verbs.iter().filter(ordered).map(|at| self.words.get(*at..end).unwrap_or_default());
@@ -155,6 +190,11 @@ impl<'s> Clauses<'s> {
             delegates: orders().any(|rest| !is_noun(rest) && delegates(rest)),
             author: verbs.iter().filter(ordered).find_map(|at| self.author(*at)),
             has_pronoun: objectless || words.iter().any(|word| VERBS.pronouns.contains(word.text.as_str())),
+            excepts: words.first().is_some_and(|word| {
+                let text = word.text.as_str();
+                VERBS.except.contains(text) || VERBS.negations.contains(text)
+            }),
+            spoken_of: marks().map(|(at, _)| *at).filter(|at| self.is_spoken_of(*at)).collect(),
             shares: verbs.is_empty() && end < self.words.len() || colon.is_some_and(|part| self.marked(part)),
             range,
         }
@@ -231,6 +271,16 @@ impl<'s> Clauses<'s> {
         })
     }
 
+    /// Whether the destination that begins here stands behind a word by which it is only spoken of.
+    fn is_spoken_of(&self, mark: usize) -> bool {
+        let before = self.words.partition_point(|word| word.at < mark);
+        let word = |back: usize| {
+            before.checked_sub(back).and_then(|at| self.words.get(at)).map(|it| it.text.as_str())
+        };
+        let last = word(1).unwrap_or_default();
+        VERBS.spoken_of.contains(last) || last == "of" && word(2) == Some("instead")
+    }
+
     fn marked(&self, range: Range<usize>) -> bool {
         self.marks.iter().any(|(at, _)| range.contains(at))
     }
@@ -278,8 +328,10 @@ fn words(sentence: &str) -> Vec<Word> {
             before = before.max(match c {
                 ',' | '、' | '，' => Break::Comma,
                 '&' if next.is_whitespace() => Break::Comma,
-                '.' | '!' | '?' | ':' | ';' | '(' | ')' | '[' | ']' | '—' | '–' | '•' | '*' | '…' | '\n'
-                | '→' => Break::Full,
+                ':' => Break::Colon,
+                '.' | '!' | '?' | ';' | '(' | ')' | '[' | ']' | '—' | '–' | '•' | '*' | '…' | '\n' | '→' => {
+                    Break::Full
+                }
                 _ if dash => Break::Full,
                 _ => Break::None,
             });
@@ -308,17 +360,20 @@ fn positions(words: &[Word]) -> Vec<Position> {
     let mut found = Vec::new();
     let mut negated = false;
     let mut filled = false;
+    let told = told_from(words);
     for (index, word) in words.iter().enumerate() {
         let text = word.text.as_str();
         let later_or = || {
             words
                 .iter()
                 .skip(index)
-                .take_while(|word| word.before != Break::Full)
+                .take_while(|word| word.before < Break::Colon)
                 .any(|word| matches!(word.text.as_str(), "or" | "nor"))
         };
         match word.before {
             Break::Full => negated = false,
+            // "Never do the following: send it": what is denied before a colon is denied behind it.
+            Break::Colon => {}
             // "do not send, mail or post it": the list goes on.
             Break::Comma => negated &= later_or(),
             Break::None => {}
@@ -328,13 +383,31 @@ fn positions(words: &[Word]) -> Vec<Position> {
         }
         let head = word.before != Break::None || filled || opened(words, index);
         if head {
-            found.push(Position { at: index, ordered: !negated });
+            found.push(Position { at: index, ordered: !negated && index < told });
         }
         // A filler passes the position on to the next word.
         filled = head && verbs.fillers.contains(text);
         negated |= verbs.negations.contains(text);
     }
     found
+}
+
+/// Where somebody's text begins in a sentence: behind the colon of "Bob says: …" or "Translate: …".
+fn told_from(words: &[Word]) -> usize {
+    let colon = words
+        .iter()
+        .enumerate()
+        .skip(1)
+        .find(|(at, word)| word.before == Break::Colon && tells(words.get(..*at).unwrap_or_default()));
+    colon.map_or(words.len(), |(at, _)| at)
+}
+
+/// Whether a text follows these words and a colon that is not the user's own.
+fn tells(before: &[Word]) -> bool {
+    let verbs = &*VERBS;
+    let first = before.iter().find(|word| !verbs.polite.contains(word.text.as_str()));
+    before.last().is_some_and(|word| verbs.tells.contains(word.text.as_str()))
+        || first.is_some_and(|word| verbs.looks.contains(word.text.as_str()))
 }
 
 /// Whether an opener ends right before the word.

@@ -25,10 +25,22 @@ pub(super) type Pattern = Vec<Step>;
 pub(super) struct Verbs {
     /// Phrases that stand before an imperative.
     pub(super) openers: Vec<Vec<&'static str>>,
+    /// Words before a colon behind which somebody's text stands.
+    pub(super) tells: BTreeSet<&'static str>,
+    /// Verbs of a sentence that only has a text looked at, which follows.
+    pub(super) looks: BTreeSet<&'static str>,
+    /// Last words of a question about a text that follows.
+    pub(super) doubts: BTreeSet<&'static str>,
+    /// Words by which a letter begins.
+    pub(super) letters: BTreeSet<&'static str>,
+    /// Words behind which an address is only spoken of.
+    pub(super) spoken_of: BTreeSet<&'static str>,
     /// Words between an opener and the verb.
     pub(super) fillers: BTreeSet<&'static str>,
     /// Words that take an order back.
     pub(super) negations: BTreeSet<&'static str>,
+    /// Words that take an order back from behind its verb.
+    pub(super) denies: BTreeSet<&'static str>,
     /// Words that take a negation back.
     pub(super) affirms: BTreeSet<&'static str>,
     /// Words that end a negation.
@@ -91,6 +103,12 @@ fn parse(text: &'static str) -> Verbs {
         let entries = rest.split(',').map(str::trim).filter(|entry| !entry.is_empty());
         let set = match key {
             "fillers" => &mut verbs.fillers,
+            "tells" => &mut verbs.tells,
+            "looks" => &mut verbs.looks,
+            "letters" => &mut verbs.letters,
+            "doubts" => &mut verbs.doubts,
+            "denies" => &mut verbs.denies,
+            "spoken_of" => &mut verbs.spoken_of,
             "negations" => &mut verbs.negations,
             "affirms" => &mut verbs.affirms,
             "contrast" => &mut verbs.contrast,
@@ -156,6 +174,12 @@ mod tests {
         }
         let known = [
             "openers",
+            "tells",
+            "looks",
+            "denies",
+            "doubts",
+            "letters",
+            "spoken_of",
             "fillers",
             "negations",
             "affirms",
