@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::provenance::{
     Decoding, Destination, DestinationReason, Engine, Flows, Kind, Leaves, Limits, Named, Naming, Origin,
     OwnField, Place, ReadCall, Reading, Record, Said, Sent, Source, Standing, Thing, Vouched, Words, extract,
-    is_structure, secrets_in, strict_form, structures,
+    is_structure, strict_form, structures,
 };
 
 use super::container::{Containers, Within, containers};
@@ -410,7 +410,8 @@ impl History {
     }
 
     fn secrets(&self, arguments: &Value, to: &str) -> Vec<SecretSeen> {
-        secrets_in(arguments)
+        self.engine
+            .secrets(arguments, to)
             .into_iter()
             .map(|found| {
                 let as_destination = Destination {

@@ -363,3 +363,32 @@ fn a_record_that_is_sent_twice_is_one_record() {
         assert_eq!(tried.verdict.outcome, expected, "{structured:?} {texts:?} {}", tried.verdict.reason());
     }
 }
+
+#[test]
+fn a_secret_is_one_without_its_label_too() {
+    let mut s = Session::new();
+    s.shows(
+        "hub",
+        "read_file",
+        &json!({"repo": "a/b", "path": ".env"}),
+        "AWS_SECRET_ACCESS_KEY=wJalrXUtnFEMI7MDENG42\nX=1",
+    );
+    s.trial.prompt("Mail the notes to bo@kiln.example.");
+    for (body, expected) in [
+        ("Notes wJalrXUtnFEMI7MDENG42 end", Outcome::Ask),
+        ("Notes AWS_SECRET_ACCESS_KEY=wJalrXUtnFEMI7MDENG42", Outcome::Ask),
+        ("Notes d0phbHJYVXRuRkVNSTdNREVORzQy end", Outcome::Ask),
+        ("Notes of the day, nothing else", Outcome::Allow),
+    ] {
+        let tried = s.call("mail", "send_email", &json!({"to": "bo@kiln.example", "body": body}));
+        assert_eq!(tried.verdict.outcome, expected, "{body}: {}", tried.verdict.reason());
+    }
+    let tried = s.note("hotel porto wJalrXUtnFEMI7MDENG42");
+    assert_eq!(tried.verdict.outcome, Outcome::Ask, "{}", tried.verdict.reason());
+    let tried = s.call("hub", "create_issue", &json!({"repo": "a/b", "body": "wJalrXUtnFEMI7MDENG42"}));
+    assert!(
+        !tried.verdict.reason().contains("secret"),
+        "its own server knows it: {}",
+        tried.verdict.reason()
+    );
+}

@@ -13,6 +13,7 @@ use super::atoms::Class;
 use super::fields::Keys;
 use super::grams::Grams;
 use super::index::{Occurrence, Phrases, Prints, Store, Table};
+use super::labelled::Labelled;
 use super::prints;
 
 /// How much the engine may hold.
@@ -154,6 +155,8 @@ pub struct Engine {
     /// Samples of what the client sent, with the upstream mixed in.
     pub(crate) sent_grams: BTreeSet<u64>,
     pub(crate) complete: bool,
+    /// Values that stood behind the label of a secret.
+    pub(crate) labelled: Labelled,
     pub(crate) keys: Keys,
     /// Room for the words of a text.
     pub(crate) words: Vec<u8>,
@@ -197,6 +200,7 @@ impl Engine {
             grams: Grams::default(),
             sent_grams: BTreeSet::new(),
             complete: true,
+            labelled: Labelled::default(),
             keys: Keys::default(),
             words: Vec::new(),
         }
@@ -214,6 +218,7 @@ impl Engine {
             + self.names_seen.bytes()
             + self.names_sent.bytes()
             + self.grams.bytes()
+            + self.labelled.bytes()
             + self.records.len() * size_of::<Meta>()
     }
 

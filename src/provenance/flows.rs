@@ -102,6 +102,11 @@ impl Engine {
         Flows { found: search.flows, cut: search.cut }
     }
 
+    /// Secrets in the arguments of a call to `to`: by their shape, and what another upstream showed as one.
+    pub fn secrets(&self, arguments: &Value, to: &str) -> Vec<SecretIn> {
+        secrets_in(arguments, &|text| self.labelled.in_text(text, to))
+    }
+
     /// Whether another upstream than this one showed anything.
     pub fn shows_elsewhere(&self, upstream: &str) -> bool {
         self.records
@@ -110,15 +115,23 @@ impl Engine {
     }
 }
 
+/// What a value is called that only its label told.
+const LABELLED: &str = "secret value";
+
 /// Secret-shaped values in the arguments, as they stand and one or two encodings down, and those that are
-/// spread over several arguments, by their first piece.
-pub fn secrets_in(arguments: &Value) -> Vec<SecretIn> {
+/// spread over several arguments, by their first piece; and values that `known` finds in a text.
+fn secrets_in(arguments: &Value, known: &dyn Fn(&str) -> Vec<String>) -> Vec<SecretIn> {
     let mut found: Vec<SecretIn> = Vec::new();
     for (pointer, text) in texts(arguments).0 {
         for secret in secrets(&text) {
             let value = cut(&text, secret.range.0..secret.range.1).to_owned();
             if !found.iter().any(|known| known.value == value && known.pointer == pointer) {
                 found.push(SecretIn { pointer: pointer.clone(), shape: secret.shape, value });
+            }
+        }
+        for value in known(&text) {
+            if !found.iter().any(|other| other.value.contains(&value)) {
+                found.push(SecretIn { pointer: pointer.clone(), shape: LABELLED, value });
             }
         }
     }
@@ -134,7 +147,8 @@ pub fn secrets_in(arguments: &Value) -> Vec<SecretIn> {
             secrets(text).into_iter().map(value).collect::<Vec<_>>()
         });
         let derived = derived.map(|(shape, value)| (joined.pointer(0), shape, value));
-        for (pointer, shape, value) in across.chain(derived).collect::<Vec<_>>() {
+        let labelled = known(&joined.text).into_iter().map(|value| (joined.pointer(0), LABELLED, value));
+        for (pointer, shape, value) in across.chain(derived).chain(labelled).collect::<Vec<_>>() {
             // One that stands whole in an argument is told there; glued to its neighbours it is no other one.
             if !found.iter().any(|known| value.contains(&known.value) || known.value.contains(&value)) {
                 found.push(SecretIn { pointer: pointer.to_owned(), shape, value });

@@ -123,7 +123,7 @@ fn apart(mut found: Vec<Secret>) -> Vec<Secret> {
 
 /// Whether an assigned value looks made by a machine: letters and digits mixed, and no placeholder,
 /// variable or path.
-fn is_random(value: &str) -> bool {
+pub(super) fn is_random(value: &str) -> bool {
     let digits = value.bytes().filter(u8::is_ascii_digit).count();
     let letters = value.bytes().filter(u8::is_ascii_alphabetic).count();
     let placeholder = value.starts_with(['$', '<', '{', '%', '/', '.', '*']) || value.contains("://");

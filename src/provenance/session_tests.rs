@@ -5,7 +5,7 @@ use serde_json_path::JsonPath;
 
 use super::{
     AlterationSize, Destination, Engine, Floor, Kind, Leaves, Limits, OwnField, PlaceKind, Record, Sent,
-    Source, Standing, Trace, Vouched, extract, secrets_in,
+    Source, Standing, Trace, Vouched, extract,
 };
 
 /// One session with a few upstreams.
@@ -309,8 +309,8 @@ fn content_of_another_upstream_is_seen_to_leave() {
     }
     s.send("weather", &shouted, Vouched::Yes);
     assert!(flow(&s, &shouted, "weather").is_empty());
-    let secret =
-        secrets_in(&json!({"a": {"note": data_encoding::BASE64.encode(b"key AKIAIOSFODNN7EXAMPLE here")}}));
+    let coded = data_encoding::BASE64.encode(b"key AKIAIOSFODNN7EXAMPLE here");
+    let secret = s.engine.secrets(&json!({"a": {"note": coded}}), "weather");
     assert_eq!(
         secret.first().map(|s| (s.pointer.as_str(), s.value.as_str())),
         Some(("/a/note", "AKIAIOSFODNN7EXAMPLE"))

@@ -64,6 +64,7 @@ impl Engine {
         let tool = record.tool.map(|tool| self.name(tool));
         let (block, offset) = self.store.end();
         self.records.push(Meta { order: order(block, offset), upstream, tool, call: record.call });
+        self.labelled.note(record.upstream, record.message);
         self.settle_echo(record.call, record.message);
         let echo = match self.echoes.get(&record.call) {
             Some(echo) if record.call != 0 => echo.prints.clone(),

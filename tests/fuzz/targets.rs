@@ -14,7 +14,7 @@
 
 use bouncer::provenance::{
     Destination, Engine, Floor, Kind, Limits, Place, Record, Source, Standing, Trace, decoded, extract,
-    loose_text, secrets_in, strict_form,
+    loose_text, strict_form,
 };
 use serde_json::{Value, json};
 use serde_json_path::JsonPath;
@@ -57,7 +57,7 @@ pub(crate) fn extraction(bytes: &[u8]) {
         }
         planted_is_found(&value, standing, &found.destinations);
     }
-    secrets_in(&json!({ "body": value }));
+    Engine::new(Limits::default(), [7; 16]).secrets(&json!({ "body": value }), "mail");
 }
 
 fn stands_where_it_says(destination: &Destination, arguments: &Value) {

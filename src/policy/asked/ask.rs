@@ -17,7 +17,7 @@ use std::ops::Range;
 use crate::policy::{Asked, Effect, Typed};
 use crate::provenance::{Kind, Named, Naming, Own, Said, TypedPlace, Words};
 
-use super::clause::{Clause, Clauses};
+use super::clause::{Clause, Clauses, Reach};
 
 /// Clauses between a destination and the one that points back at it.
 const BACK: usize = 8;
@@ -168,7 +168,7 @@ impl Asks {
                 continue;
             }
             naming.insert(at);
-            if clue.clause.shares {
+            if clue.clause.reach == Reach::Sentence {
                 naming.extend(self.beside(at));
             }
         }
@@ -187,10 +187,9 @@ impl Asks {
     fn is_meant_beside(&self, at: usize, naming: &BTreeSet<usize>, kind: Kind) -> bool {
         let Some(clue) = self.clues.get(at) else { return false };
         !is_taken(clue.clause.own, kind)
-            && naming
-                .iter()
-                .filter_map(|named| self.clues.get(*named))
-                .any(|named| named.is_beside(clue) && !named.clause.looks() && !named.clause.excepts)
+            && naming.iter().filter_map(|named| self.clues.get(*named)).any(|named| {
+                named.is_beside(clue) && !named.clause.looks() && named.clause.reach != Reach::Nothing
+            })
     }
 
     /// "Invite Sarah. Her address is …": the next sentence only says where.

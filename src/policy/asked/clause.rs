@@ -63,12 +63,21 @@ pub(super) struct Clause {
     pub(super) author: Option<usize>,
     /// It holds a word for what was named before, or a verb without any object: "delete it", "and delete".
     pub(super) has_pronoun: bool,
-    /// What it names is said for the whole sentence: "In a/b, close …", "On a/b: close …".
-    pub(super) shares: bool,
-    /// It takes out what it names: "everyone but x", "not x".
-    pub(super) excepts: bool,
+    /// What it names its destinations for.
+    pub(super) reach: Reach,
     /// Where the destinations begin in the sentence that it only speaks of: "the mail from x", "instead of x".
     pub(super) spoken_of: Vec<usize>,
+}
+
+/// How far what a clause names counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reach {
+    /// For its own verb, and for a verb beside it that has no destination.
+    Clause,
+    /// It is said for the whole sentence: "In a/b, close …", "On a/b: close …".
+    Sentence,
+    /// It is taken out: "everyone but x", "not x".
+    Nothing,
 }
 
 impl Clause {
@@ -190,12 +199,13 @@ impl<'s> Clauses<'s> {
             delegates: orders().any(|rest| !is_noun(rest) && delegates(rest)),
             author: verbs.iter().filter(ordered).find_map(|at| self.author(*at)),
             has_pronoun: objectless || words.iter().any(|word| VERBS.pronouns.contains(word.text.as_str())),
-            excepts: words.first().is_some_and(|word| {
-                let text = word.text.as_str();
-                VERBS.except.contains(text) || VERBS.negations.contains(text)
-            }),
             spoken_of: marks().map(|(at, _)| *at).filter(|at| self.is_spoken_of(*at)).collect(),
-            shares: verbs.is_empty() && end < self.words.len() || colon.is_some_and(|part| self.marked(part)),
+            reach: match words.first().map_or("", |word| word.text.as_str()) {
+                word if VERBS.except.contains(word) || VERBS.negations.contains(word) => Reach::Nothing,
+                _ if verbs.is_empty() && end < self.words.len() => Reach::Sentence,
+                _ if colon.is_some_and(|part| self.marked(part)) => Reach::Sentence,
+                _ => Reach::Clause,
+            },
             range,
         }
     }
@@ -372,11 +382,10 @@ fn positions(words: &[Word]) -> Vec<Position> {
         };
         match word.before {
             Break::Full => negated = false,
-            // "Never do the following: send it": what is denied before a colon is denied behind it.
-            Break::Colon => {}
             // "do not send, mail or post it": the list goes on.
             Break::Comma => negated &= later_or(),
-            Break::None => {}
+            // "Never do the following: send it": what is denied before a colon is denied behind it.
+            Break::Colon | Break::None => {}
         }
         if verbs.contrast.contains(text) || verbs.affirms.contains(text) {
             negated = false;

@@ -54,9 +54,9 @@ pub(super) fn own_part(name: &str) -> Option<&str> {
             && piece.bytes().any(|b| b.is_ascii_lowercase())
     };
     let ends = name.match_indices('_').map(|(at, _)| at);
-    let camel = ends
-        .filter(|at| name.get(..*at).and_then(|head| head.rsplit('_').next()).is_some_and(is_camel))
-        .last()?;
+    let mut camel =
+        ends.filter(|at| name.get(..*at).and_then(|head| head.rsplit('_').next()).is_some_and(is_camel));
+    let camel = camel.next_back()?;
     name.get(camel + 1..).filter(|rest| !rest.is_empty() && !rest.bytes().any(|b| b.is_ascii_uppercase()))
 }
 
