@@ -125,7 +125,9 @@ pub(super) fn amounts(text: &str) -> Vec<Amount> {
         let after = all.get(index + 1).map_or("", |token| token.text);
         let percent =
             tail == "%" || text.get(token.range.end..).is_some_and(|rest| rest.trim_start().starts_with('%'));
-        if percent || found.len() >= 64 {
+        let word =
+            |back: usize| index.checked_sub(back).and_then(|at| all.get(at)).map_or("", |token| token.text);
+        if percent || found.len() >= 64 || is_bound(&word) {
             continue;
         }
         let currency = [head, tail, before, after].into_iter().find_map(currency);
@@ -141,6 +143,18 @@ pub(super) fn amounts(text: &str) -> Vec<Amount> {
         }
     }
     found
+}
+
+/// Whether the words before a number make it a bound and no sum: "never more than 100", "at most 100", "90 EUR of 2000".
+fn is_bound<'t>(word: &dyn Fn(usize) -> &'t str) -> bool {
+    // A currency may stand between.
+    let from = if currency(word(1)).is_some() { 2 } else { 1 };
+    let is = |back: usize, other: &str| word(from + back).eq_ignore_ascii_case(other);
+    let number = |back: usize| decimal(split(word(from + back)).1).is_some();
+    is(0, "than")
+        || is(0, "most") && is(1, "at")
+        || is(0, "to") && is(1, "up")
+        || is(0, "of") && (number(1) || number(2) && currency(word(from + 1)).is_some())
 }
 
 /// `$`, `EUR` or the like at the front, the number, and what follows it.
@@ -233,6 +247,11 @@ mod tests {
         check("on June 13 for 3 people at 10:00", &[]);
         check("an additional 19.5% of it + a fee of 5.29", &[("5.29", None)]);
         check("buy 10 shares, issue 212", &[("10", None)]);
+        check("pay 90 EUR but never more than 100 EUR, at most € 95 or up to 99 EUR", &[("90", Some("EUR"))]);
+        check(
+            "Pay 90 EUR of 2000 EUR, then an invoice of 30 EUR",
+            &[("90", Some("EUR")), ("30", Some("EUR"))],
+        );
         check("Pay 20 EUR for 88213, the invoice of 2024, at 12", &[("20", Some("EUR"))]);
     }
 
