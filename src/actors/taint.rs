@@ -399,6 +399,7 @@ mod tests {
             upstream: "mail".to_owned(),
             effect: Effect::Send,
             besides: Vec::new(),
+            drafts: false,
             object: None,
             destinations: destinations.destinations,
             targets: Vec::new(),

@@ -271,7 +271,16 @@ impl History {
     /// Whether the user asked for everything that the call does.
     fn asked(&self, query: &Query, destination: Option<(Kind, &Named)>) -> Asked {
         let effects = std::iter::once(&query.effect).chain(&query.besides);
-        effects.map(|effect| self.asks.asked(*effect, destination)).min().unwrap_or(Asked::No)
+        let asked = |effect: &Effect| {
+            let asked = self.asks.asked(*effect, destination);
+            // Who asks for a draft asks for no sending, and who asks to send may see a draft first.
+            if query.drafts && *effect == Effect::Send {
+                asked.max(self.asks.asked(Effect::Write, destination))
+            } else {
+                asked
+            }
+        };
+        effects.map(asked).min().unwrap_or(Asked::No)
     }
 
     /// A destination, and who stands behind it: who sends to a thread sends to the people in it, and who

@@ -105,6 +105,7 @@ impl Inquiry {
             effect,
             besides,
             object: policy.object.clone(),
+            drafts: policy.creates.as_deref() == Some("draft"),
             targets: extraction
                 .destinations
                 .iter()

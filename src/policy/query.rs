@@ -17,6 +17,8 @@ pub struct Query {
     pub besides: Vec<Effect>,
     /// What the tool's name says it acts on: what a bare number in its arguments counts.
     pub object: Option<String>,
+    /// Whether it makes a draft, which goes to nobody until another call sends it.
+    pub drafts: bool,
     /// The destinations.
     pub destinations: Vec<Destination>,
     /// The arguments that name things at the upstream itself.

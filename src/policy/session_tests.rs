@@ -392,3 +392,20 @@ fn a_secret_is_one_without_its_label_too() {
         tried.verdict.reason()
     );
 }
+
+#[test]
+fn who_asks_for_a_draft_asks_for_no_sending() {
+    for (prompt, draft, send) in [
+        ("Draft a mail to bo@kiln.example.", Outcome::Allow, Outcome::Ask),
+        ("Prepare a draft to bo@kiln.example.", Outcome::Allow, Outcome::Ask),
+        ("Draft a mail to bo@kiln.example and send it.", Outcome::Allow, Outcome::Allow),
+        ("Write a mail to bo@kiln.example.", Outcome::Allow, Outcome::Allow),
+        ("Read the mail of bo@kiln.example.", Outcome::Ask, Outcome::Ask),
+    ] {
+        let mut s = Session::new();
+        s.trial.prompt(prompt);
+        let arguments = json!({"to": "bo@kiln.example", "body": "Hi"});
+        let made = [s.call("mail", "create_draft", &arguments), s.call("mail", "send_email", &arguments)];
+        assert_eq!(made.map(|tried| tried.verdict.outcome), [draft, send], "{prompt}");
+    }
+}

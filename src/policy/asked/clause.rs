@@ -442,7 +442,10 @@ fn is_reported(before: &[Word]) -> bool {
 /// "Mail from Ana", "order of": a noun in the place of a verb. "Tell me": told to the user.
 fn is_noun(rest: &[Word]) -> bool {
     let word = |at: usize| rest.get(at).map_or("", |word| word.text.as_str());
-    VERBS.nounish.contains(word(0)) && VERBS.nounish_after.contains(word(1))
+    // "contact: x" is a label, and in "email x bounced" it is the email that did.
+    let labels = rest.get(1).is_some_and(|word| word.before == Break::Colon);
+    let after = if word(1) == "\u{1}" { word(2) } else { word(1) };
+    VERBS.nounish.contains(word(0)) && (labels || VERBS.nounish_after.contains(after))
         || VERBS.inward.contains(word(0)) && VERBS.inward_after.contains(word(1))
 }
 
