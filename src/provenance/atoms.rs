@@ -12,7 +12,7 @@ use super::canon::{account, email, host, path, plain, url};
 use super::fold::lower;
 use super::links;
 use super::numbers;
-use super::text::{byte, cut};
+use super::text::{byte, cut, is_unspaced};
 use super::tokens;
 use super::urls;
 
@@ -271,6 +271,7 @@ fn one_url(text: &str, span: Range<usize>, sink: &mut Sink<'_>) -> usize {
     let after_scheme = word.find(':').map_or(0, |colon| colon + 3);
     let authority = cut(word, after_scheme..word.len()).find(['/', '\\', '?', '#']);
     let end = span.start + authority.map_or(word.len(), |length| after_scheme + length);
+    plain_host(word, after_scheme, &span, sink);
     if let Some((parsed, name)) = url::parse_with_host(word) {
         hosts(&parsed, &name, &span, sink);
         if parsed.scheme() == "file" {
@@ -293,6 +294,29 @@ fn one_url(text: &str, span: Range<usize>, sink: &mut Sink<'_>) -> usize {
         one_path(word, span, sink);
     }
     end
+}
+
+/// The host of a url that runs on in another script, or in punctuation that no host has: `https://x.test，…`.
+fn plain_host(word: &str, after_scheme: usize, span: &Range<usize>, sink: &mut Sink<'_>) {
+    if word.is_ascii() && !word.contains([',', '\'', ';', ')', ']', '"']) {
+        return;
+    }
+    let rest = cut(word, after_scheme..word.len());
+    let is_host =
+        |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | ':' | '@' | '%' | '[' | ']');
+    let end = rest.find(|c: char| !is_host(c)).unwrap_or(rest.len());
+    let follows = cut(rest, end..rest.len()).chars().next();
+    // A letter of a spaced script may be a part of the name.
+    if follows.is_some_and(|c| c.is_alphanumeric() && !is_unspaced(c) || matches!(c, '/' | '?' | '#' | '\\'))
+    {
+        return;
+    }
+    let prefix = cut(word, 0..after_scheme + end).trim_end_matches(['.', ':', '-', ']']);
+    if prefix.len() < word.len()
+        && let Some((parsed, name)) = url::parse_with_host(prefix)
+    {
+        hosts(&parsed, &name, span, sink);
+    }
 }
 
 fn is_code_host(name: &str) -> bool {
@@ -365,10 +389,10 @@ fn mails(text: &str, sink: &mut Sink<'_>) -> Vec<Range<usize>> {
         }
         // A neighbour of another script is a word of its own.
         if !local.is_ascii() || !domain.is_ascii() {
-            let near = local.rfind(|c: char| !c.is_ascii()).map_or(local, |last| {
-                cut(local, last..local.len()).trim_start_matches(|c: char| !c.is_ascii())
-            });
-            let far = domain.find(|c: char| !c.is_ascii()).map_or(domain, |first| cut(domain, 0..first));
+            let near = local
+                .rfind(is_unspaced)
+                .map_or(local, |last| cut(local, last..local.len()).trim_start_matches(is_unspaced));
+            let far = domain.find(is_unspaced).map_or(domain, |first| cut(domain, 0..first));
             let far = far.trim_end_matches(['.', '-']);
             for (near, far) in [(near, domain), (local, far), (near, far)] {
                 if !near.is_empty() && far.contains('.') && (near, far) != (local, domain) {
@@ -418,7 +442,7 @@ fn sigils(text: &str, urls: &[Range<usize>], sink: &mut Sink<'_>) {
             continue;
         }
         let before = cut(text, 0..at).chars().next_back();
-        if before.is_some_and(|c| c.is_alphanumeric() || "_-.&#@".contains(c)) {
+        if before.is_some_and(|c| c.is_alphanumeric() && !is_unspaced(c) || "_-.&#@".contains(c)) {
             continue;
         }
         let rest = cut(text, at + 1..text.len());
@@ -430,6 +454,9 @@ fn sigils(text: &str, urls: &[Range<usize>], sink: &mut Sink<'_>) {
         let name = rest.get(..length).unwrap_or_default().trim_end_matches(['.', '-']);
         if name.chars().next().is_some_and(char::is_alphanumeric) || name.starts_with('_') {
             sink(Class::Sigil, &lower(name), at..at + 1 + name.len());
+        }
+        if let Some(end) = name.find(is_unspaced).filter(|end| *end > 0) {
+            sink(Class::Sigil, &lower(cut(name, 0..end)), at..at + 1 + end);
         }
         // `<#C1|name>` names the channel twice.
         if before == Some('<')
@@ -518,6 +545,15 @@ mod tests {
         check("clone git@evil.test:org/x", Class::Host, &["evil.test"]);
         check("http://3221225994/in", Class::Host, &["192.0.2.10"]);
         check("see evil.test/p", Class::Host, &["evil.test"]);
+        check("https://evil.test\u{4e0a}\u{4f20}", Class::Host, &["evil.test", "evil.test\u{4e0a}\u{4f20}"]);
+        check("andr\u{e9}a@evil.test", Class::Email, &["andr\u{e9}a@evil.test"]);
+        check("\u{7528}a@evil.test", Class::Email, &["\u{7528}a@evil.test", "a@evil.test", "a@evil.test"]);
+        check(
+            "\u{8bf7}\u{7528}INV-2026-0042\u{67e5}",
+            Class::Token,
+            &["\u{8bf7}\u{7528}inv-2026-0042\u{67e5}", "inv-2026-0042"],
+        );
+        check("\u{53d1}\u{5230}#drop-x\u{9891}", Class::Sigil, &["drop-x\u{9891}", "drop-x"]);
         check("at 2001:DB8:0::1, noon", Class::Host, &["[2001:db8::1]"]);
         check(
             "#exfil-drop, <#C0EX1|war-room> x#no # Release",
@@ -525,6 +561,7 @@ mod tests {
             &["exfil-drop", "c0ex1", "war-room"],
         );
         check("https://x.test/page#security a@b.test", Class::Sigil, &[]);
+        check("-v /srv/x:/data", Class::Path, &["/srv/x:/data", "/srv/x"]);
         check("write '/srv/my drop' or C:\\A\\b.", Class::Path, &["/srv/my", "c:/a/b", "/srv/my drop"]);
         check(
             "id PROJ-12345, word main.rs 12 {3f2b8c1e-7d4a-4e6b-9a0c-5d1e2f3a4b5c}",

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::atoms::{Class, Sink};
 use super::canon::{account, phone};
-use super::text::{byte, cut};
+use super::text::{byte, cut, unspaced_at, unspaced_before};
 
 /// Most groups of digits that are read as one number.
 const MOST_GROUPS: usize = 12;
@@ -19,7 +19,7 @@ pub(crate) fn numbers(text: &str, sink: &mut Sink<'_>) {
         at = at.max(digit.saturating_sub(2));
         while at <= digit {
             let b = byte(bytes, at);
-            let clean = at == 0 || !is_word(byte(bytes, at - 1));
+            let clean = at == 0 || !is_word(byte(bytes, at - 1)) || unspaced_before(text, at);
             if clean && b.is_ascii_digit() {
                 at = digits(text, at, sink);
             } else if clean && b.is_ascii_alphabetic() {
@@ -66,7 +66,7 @@ fn digits(text: &str, start: usize, sink: &mut Sink<'_>) -> usize {
         if at == from {
             break;
         }
-        if is_word(byte(bytes, at)) {
+        if is_word(byte(bytes, at)) && !unspaced_at(text, at) {
             // The group runs on into a word: it is no number.
             while is_word(byte(bytes, at)) {
                 at += 1;
@@ -77,7 +77,7 @@ fn digits(text: &str, start: usize, sink: &mut Sink<'_>) -> usize {
         groups.push(from..at);
         resume = at;
         let mut next = at;
-        while next - at < 3 && matches!(byte(bytes, next), b' ' | b'-' | b'.' | b'(' | b')' | b'/') {
+        while next - at < 3 && matches!(byte(bytes, next), b' ' | b'\t' | b'-' | b'.' | b'(' | b')' | b'/') {
             next += 1;
         }
         at = next;
@@ -102,8 +102,13 @@ fn digits(text: &str, start: usize, sink: &mut Sink<'_>) -> usize {
     if looks_like_date(text, &groups) && !plus {
         return resume.max(start + 1);
     }
+    // Digits that stand one by one are one row, or a list.
+    let one_by_one = groups.iter().all(|group| group.len() == 1);
+    if one_by_one && byte(bytes, at).is_ascii_digit() {
+        return resume.max(start + 1);
+    }
     one_phone(text, whole, sink);
-    if total > 15 || groups.len() > 1 {
+    if !one_by_one && (total > 15 || groups.len() > 1) {
         // The number may stand at either end of a longer row, or be one of its groups.
         let mut sum = 0;
         for group in &groups {
@@ -126,10 +131,33 @@ fn digits(text: &str, start: usize, sink: &mut Sink<'_>) -> usize {
     resume.max(start + 1)
 }
 
+/// The length of a tab, or of a line break and the blank of a folded line, before a letter or digit.
+fn line_break(bytes: &[u8], at: usize) -> Option<usize> {
+    let rest = bytes.get(at..).unwrap_or_default();
+    ["\t", "\r\n ", "\n ", "\r\n", "\n"]
+        .iter()
+        .find(|blank| rest.starts_with(blank.as_bytes()))
+        .map(|blank| blank.len())
+        .filter(|length| is_word(byte(bytes, at + length)))
+}
+
 /// `2026-01-31 12` and decimal fractions are no telephone numbers.
 fn looks_like_date(text: &str, groups: &[Range<usize>]) -> bool {
     let lengths: Vec<usize> = groups.iter().map(ExactSizeIterator::len).collect();
-    let date = matches!(lengths.as_slice(), [4, 2, 2, ..] | [2, 2, 4, ..]);
+    let number = |at: usize| {
+        groups.get(at).and_then(|group| cut(text, group.clone()).parse::<u32>().ok()).unwrap_or(0)
+    };
+    let is = |year: usize, months: [usize; 2]| {
+        let [month, day] = months.map(number);
+        (1900..2100).contains(&number(year))
+            && (1..=31).contains(&month.max(day))
+            && (1..=12).contains(&month.min(day))
+    };
+    let date = match lengths.as_slice() {
+        [4, 2, 2, rest @ ..] => is(0, [1, 2]) && rest.iter().all(|length| *length <= 3),
+        [2, 2, 4, rest @ ..] => is(2, [0, 1]) && rest.iter().all(|length| *length <= 3),
+        _ => false,
+    };
     let separator = groups.first().map_or(0, |group| byte(text.as_bytes(), group.end));
     date && matches!(separator, b'-' | b'/' | b'.') || lengths.len() == 2 && separator == b'.'
 }
@@ -165,12 +193,13 @@ fn iban(text: &str, start: usize, sink: &mut Sink<'_>) -> Option<usize> {
     let mut at = start;
     let mut group = start;
     let mut groups = 0;
+    let mut crossed = false;
     while compact.len() < 34 {
         let now = byte(bytes, at);
         if now.is_ascii_alphanumeric() {
             compact.push(char::from(now.to_ascii_uppercase()));
             at += 1;
-            if is_word(byte(bytes, at)) {
+            if is_word(byte(bytes, at)) && !unspaced_at(text, at) {
                 continue;
             }
             groups += 1;
@@ -184,11 +213,16 @@ fn iban(text: &str, start: usize, sink: &mut Sink<'_>) -> Option<usize> {
             if !fits {
                 break;
             }
-            if groups > 1 && (12..=34).contains(&compact.len()) {
+            if groups > 1 && !crossed && (12..=34).contains(&compact.len()) {
                 plausible.push((compact.clone(), at));
             }
         } else if matches!(now, b' ' | b'-' | b'.') && is_word(byte(bytes, at + 1)) {
             at += 1;
+            group = at;
+        } else if let Some(length) = line_break(bytes, at) {
+            // Wrapped, it counts where its check digits say so.
+            crossed = true;
+            at += length;
             group = at;
         } else {
             break;
@@ -222,6 +256,11 @@ mod tests {
         check("call 020 7946 0958", Class::Phone, &["2079460958"]);
         check("order 9912025550143777", Class::Phone, &[]);
         check("x12025550143 12025550143y", Class::Phone, &[]);
+        check("call 44-20-7946-0958 now", Class::Phone, &["442079460958", "2079460958"]);
+        check("on 31.12.2026 10:30 and 12-31-2026 at 9", Class::Phone, &[]);
+        check("row 1 2 0 2 5 5 5 0 1 4 3 7 8 9 0 1", Class::Phone, &[]);
+        check("\u{8bf7}\u{6253}+12025550143\u{8054}\u{7cfb}", Class::Phone, &["12025550143"]);
+        check("pay GB21 TEST 0000\n0012 3456 78", Class::Account, &["GB21TEST00000012345678"]);
         check("2026-01-31 12:30, total 1,202,555.01", Class::Phone, &[]);
         check("pay GB21 TEST 0000 0012 3456 78 now", Class::Account, &["GB21TEST00000012345678"]);
         let ends = ["DE1950010517", "DE19500105179934", "DE195001051799342201", "DE19500105179934220185"];

@@ -12,10 +12,16 @@ use super::atoms::{self, Class};
 use super::canon::{account, host, phone, plain, shape_of, url};
 use super::decode;
 use super::fold::{fold, lower};
+use super::text::cut;
 use super::{Decoding, Floor, Kind};
+use super::{links, numbers};
 
 /// Encodings over encodings in a value are undone this deep.
 const DEEPEST_CODE: usize = 3;
+/// Shortest account with a country code, in characters (ISO 13616: Norway).
+const SHORTEST_ACCOUNT: usize = 15;
+/// Longest remote, in bytes.
+const LONGEST_REMOTE: usize = 2_048;
 /// Longest value whose decoded views are asked for.
 const LONGEST_CODE: usize = 16 * 1024;
 
@@ -99,6 +105,31 @@ impl Questions {
                 Kind::Channel | Kind::Id | Kind::Name | Kind::Text => self.token(text, kind, chain),
             }
         }
+        self.wrapped(text, chain);
+    }
+
+    /// Asks for what a value holds among other signs: a remote as programs write it, a url in brackets or behind
+    /// another scheme, an account with a name beside it.
+    fn wrapped(&mut self, text: &str, chain: &[Decoding]) {
+        let known =
+            || url::parse(text).is_some() || url::parse_scp(text).is_some() || url::parse_unc(text).is_some();
+        if let Some((name, parsed)) = remote_of(text).filter(|_| !known()) {
+            self.hosts(&name, Some(&parsed), Floor::Deny, chain);
+        }
+        for range in links::absolute(text).into_iter().filter(|range| *range != (0..text.len())) {
+            if let Some(inner) = links::read(cut(text, range))
+                && let Some(ascii) = url::host_of(&inner)
+            {
+                self.hosts(&ascii, Some(&inner), Floor::Deny, chain);
+            }
+        }
+        if text.len() > SHORTEST_ACCOUNT {
+            numbers::numbers(text, &mut |class, form, _| {
+                if class == Class::Account && account::is_iban(form) {
+                    self.ask(Class::Account, form, Floor::Deny, chain);
+                }
+            });
+        }
     }
 
     fn email(&mut self, text: &str, chain: &[Decoding]) {
@@ -145,7 +176,7 @@ impl Questions {
             self.ask_host(Class::Token, turned, Floor::Deny, &chain);
         }
         for nested in parsed.iter().flat_map(url::nested) {
-            if let Some(inner) = super::links::read(&nested)
+            if let Some(inner) = links::read(&nested)
                 && let Some(ascii) = url::host_of(&inner)
             {
                 self.hosts(&ascii, Some(&inner), Floor::Ask, chain);
@@ -290,13 +321,40 @@ impl Questions {
             self.ask(Class::Path, form, Floor::Deny, chain);
         }
         if specific && matches!(kind, Kind::Channel | Kind::Id) {
-            for (turned, step) in turned(&form) {
+            // As it is spelled as well: nobody takes the strokes out of an id that stands backwards.
+            let spelled = lower(stripped);
+            for (turned, step) in turned(&form).into_iter().chain(turned(&spelled)) {
                 let mut chain = chain.to_vec();
                 chain.push(step);
                 self.ask(Class::Token, turned, Floor::Deny, &chain);
             }
         }
     }
+}
+
+/// The host of a remote that is written as programs take it, and what it is as a url: `user@x.test:/b`, `x.test::m`,
+/// `*.x.test`, `http:x.test`.
+fn remote_of(text: &str) -> Option<(String, Url)> {
+    const SCHEMES: [&str; 5] = ["http:", "https:", "ftp:", "ws:", "wss:"];
+    let scheme = SCHEMES.iter().find_map(|scheme| text.strip_prefix(scheme));
+    let is_remote = scheme.is_some()
+        || text.contains(":/") && !text.contains("://")
+        || text.contains("::")
+        || text.starts_with(['*', '.', '/']) && text.contains('.')
+        || text.split_once('@').is_some_and(|(user, _)| user.contains(':'));
+    if !is_remote || text.len() > LONGEST_REMOTE {
+        return None;
+    }
+    let rest = scheme.unwrap_or(text).trim_start_matches('/');
+    let (authority, path) = rest.split_at(rest.find(['/', '?', '#', '\\']).unwrap_or(rest.len()));
+    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+    let (host, more) = host.split_at(host.find(':').unwrap_or(host.len()));
+    let host = host.trim_start_matches(['*', '.']);
+    let dotted = host.contains('.') && !host.ends_with('.') && !host.contains(char::is_whitespace);
+    let (name, _) = dotted.then(|| host::parse(host)).flatten()?;
+    let path = if path.is_empty() { more } else { path };
+    let parsed = Url::parse(&format!("https://{name}/{}", path.trim_start_matches([':', '/']))).ok()?;
+    Some((name, parsed))
 }
 
 /// A value by rot13 and backwards, where that changes it.
@@ -307,4 +365,31 @@ fn turned(text: &str) -> Vec<(String, Decoding)> {
         .into_iter()
         .filter(|(turned, _)| turned != text)
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_remote_has_a_host_however_it_is_written() {
+        let check = |text: &str, expected: Option<&str>| {
+            assert_eq!(remote_of(text).map(|(name, _)| name).as_deref(), expected, "{text}");
+        };
+        for text in [
+            "user@evil.test:/b",
+            "evil.test:/b",
+            "evil.test::m",
+            "*.evil.test",
+            ".evil.test",
+            "http:evil.test/x",
+        ] {
+            check(text, Some("evil.test"));
+        }
+        check("//evil.test/x", Some("evil.test"));
+        check("user:pw@evil.test", Some("evil.test"));
+        for text in ["ops@evil.test", "a.txt", "./a", "../a.txt", "C:/a.b/c", "::1", "std::vec"] {
+            check(text, None);
+        }
+    }
 }

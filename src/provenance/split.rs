@@ -37,6 +37,7 @@ pub(crate) fn pieces(text: &str) -> Vec<&str> {
                 angled = false;
                 false
             }
+            ';' if ends_a_code(text, at) => false,
             ',' | ';' | '\u{ff0c}' | '\u{ff1b}' => !quoted && !angled,
             _ => false,
         };
@@ -57,6 +58,24 @@ pub(crate) fn pieces(text: &str) -> Vec<&str> {
         }
     }
     spans.into_iter().map(|span| cut(text, span).trim()).filter(|piece| !piece.is_empty()).collect()
+}
+
+/// Whether a semicolon ends a character code of HTML: `ops&#64;corp.test` is one address, if any.
+fn ends_a_code(text: &str, at: usize) -> bool {
+    const LONGEST: usize = 9;
+    let near = at - at.min(LONGEST);
+    let before = text.as_bytes().get(near..at).unwrap_or_default();
+    let Some(start) = memchr::memrchr(b'&', before) else { return false };
+    match before.get(start + 1..) {
+        Some([b'#', b'x' | b'X', digits @ ..]) => {
+            !digits.is_empty() && digits.iter().all(u8::is_ascii_hexdigit)
+        }
+        Some([b'#', digits @ ..]) => !digits.is_empty() && digits.iter().all(u8::is_ascii_digit),
+        Some(name) => {
+            matches!(name, b"commat" | b"period" | b"sol" | b"colon" | b"hyphen" | b"lowbar" | b"plus")
+        }
+        None => false,
+    }
 }
 
 /// The address of a piece: what stands in its last angle brackets, else the piece; a group or header
@@ -101,6 +120,8 @@ mod tests {
         check("Friends: a@b.test, c@d.test;", &["a@b.test", "c@d.test"]);
         check("\"open, a@b.test", &["\"open", "a@b.test"]);
         check("\"open\na@b.test, c@d.test", &["\"open", "a@b.test", "c@d.test"]);
+        check("ops&#64;corp.test;c@d.test", &["ops&#64;corp.test", "c@d.test"]);
+        check("R&D; c@d.test", &["R&D", "c@d.test"]);
         check(" , ;", &[]);
     }
 }

@@ -51,6 +51,25 @@ pub(crate) fn is_ignorable(c: char) -> bool {
         | '\u{e0000}'..='\u{e0fff}')
 }
 
+/// Whether a character belongs to a script that puts no spaces between words: what stands beside it is a word of
+/// its own.
+pub(crate) fn is_unspaced(c: char) -> bool {
+    matches!(u32::from(c),
+        0x0e00..=0x0eff | 0x1000..=0x109f | 0x1780..=0x17ff | 0x3040..=0x30ff | 0x3400..=0x4dbf | 0x4e00..=0x9fff
+        | 0xac00..=0xd7af | 0xf900..=0xfaff | 0x20000..=0x3ffff)
+}
+
+/// Whether such a character stands right before a place.
+pub(crate) fn unspaced_before(text: &str, at: usize) -> bool {
+    byte(text.as_bytes(), at.wrapping_sub(1)) >= 0x80
+        && cut(text, 0..at).chars().next_back().is_some_and(is_unspaced)
+}
+
+/// Whether such a character begins at a place.
+pub(crate) fn unspaced_at(text: &str, at: usize) -> bool {
+    byte(text.as_bytes(), at) >= 0x80 && cut(text, at..text.len()).chars().next().is_some_and(is_unspaced)
+}
+
 /// Runs of white space as one space, none at the ends.
 pub(crate) fn squeeze(text: &str) -> String {
     let bytes = text.as_bytes();

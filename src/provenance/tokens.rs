@@ -10,7 +10,7 @@ use std::slice::Iter;
 use super::Kind;
 use super::atoms::{self, Class, Sink};
 use super::canon::{host, shape_of, url};
-use super::text::{byte, cut, of_each_byte};
+use super::text::{byte, cut, is_unspaced, of_each_byte};
 use super::urls;
 
 /// What a byte is to words: a letter of tokens, one that tells a token from a word, a slash, a colon, the end of
@@ -190,6 +190,15 @@ fn one_token(text: &str, span: Range<usize>, sink: &mut Sink<'_>) {
     let from = span.start + lead;
     let place = from..from + trimmed.len();
     sink(Class::Token, &atoms::token_form(trimmed), place.clone());
+    if trimmed.contains(is_unspaced) {
+        // What stands among words of such a script is a word of its own.
+        let mut start = from;
+        for piece in trimmed.split_inclusive(is_unspaced) {
+            let part = piece.trim_end_matches(is_unspaced);
+            one_token(text, start..start + part.len(), sink);
+            start += piece.len();
+        }
+    }
     if host::is_punycode(trimmed) || !trimmed.is_ascii() && trimmed.contains('.') {
         sink(Class::Host, &host::loose(trimmed), place);
     } else if trimmed.contains('.')
@@ -223,7 +232,18 @@ fn one_word(text: &str, span: Range<usize>, sink: &mut Sink<'_>) {
     };
     let place = span.start + from..span.start + word.len();
     let word = cut(word, from..word.len()).trim_start_matches(['*', '!']);
+    if word.contains(is_unspaced) {
+        for part in word.split(is_unspaced).filter(|part| part.contains('/')) {
+            atoms::one_path(part.trim_end_matches(['.', ',', ':', '!', '?']), place.clone(), sink);
+        }
+    }
     atoms::one_path(word, place.clone(), sink);
+    // `/srv/x:ro`, `/srv/a.rs#L10`: a place in a file, or where it goes.
+    if word.starts_with(['/', '~'])
+        && let Some(end) = word.find([':', '#', '&'])
+    {
+        atoms::one_path(cut(word, 0..end), place.clone(), sink);
+    }
     if let Some(parsed) = url::parse_bare(word) {
         atoms::url_hosts(&parsed, &place, sink);
         if let Some(forms) = urls::forms(parsed) {

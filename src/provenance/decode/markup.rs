@@ -21,7 +21,7 @@ pub(crate) fn derive(text: &str, all: &mut Vec<Derived>) {
             skip = at + length;
         }
     }
-    let doubled = doubled(bytes);
+    let doubled = doubled(text);
     if !doubled.is_empty() {
         spots.extend(doubled);
         spots.sort_unstable();
@@ -32,17 +32,36 @@ pub(crate) fn derive(text: &str, all: &mut Vec<Derived>) {
     }
 }
 
-/// Where `__` and `~~` stand.
-fn doubled(bytes: &[u8]) -> Vec<usize> {
+/// Where `__`, `~~` and the two ends of `_emphasis_` stand.
+fn doubled(text: &str) -> Vec<usize> {
+    let bytes = text.as_bytes();
     let mut spots = Vec::new();
     let mut skip = 0;
     for at in memchr::memchr2_iter(b'_', b'~', bytes) {
         if at >= skip && byte(bytes, at + 1) == byte(bytes, at) {
             spots.push(at);
             skip = at + 2;
+        } else if at >= skip && is_emphasis(bytes, at) {
+            spots.push(at);
         }
     }
     spots
+}
+
+/// Whether a `_` stands at one end of a word and at no other `_`: what it opens or closes is emphasised.
+fn is_emphasis(bytes: &[u8], at: usize) -> bool {
+    if byte(bytes, at) != b'_' {
+        return false;
+    }
+    let edge = |at: Option<usize>| {
+        at.and_then(|at| bytes.get(at))
+            .is_none_or(|b| b.is_ascii_whitespace() || b"()[]{},;:.!?\"'*>|".contains(b))
+    };
+    let inner = |at: Option<usize>| {
+        at.and_then(|at| bytes.get(at)).is_some_and(|b| !b.is_ascii_whitespace() && *b != b'_')
+    };
+    let (before, after) = (at.checked_sub(1), Some(at + 1));
+    edge(before) && inner(after) || edge(after) && inner(before)
 }
 
 fn strip(text: &str) -> String {
@@ -55,7 +74,8 @@ fn strip(text: &str) -> String {
         at += skip;
         let b = byte(bytes, at);
         let mark = match b {
-            b'_' | b'~' => (byte(bytes, at + 1) == b).then_some((2, "")),
+            b'_' | b'~' if byte(bytes, at + 1) == b => Some((2, "")),
+            b'_' | b'~' => is_emphasis(bytes, at).then_some((1, "")),
             _ => mark_at(text, at),
         };
         if let Some((length, with)) = mark {
