@@ -24,6 +24,7 @@ impl Session {
             ("mail", [("send_draft", ["draft_id", "note"]), ("reply_to_thread", ["thread_id", "body"])]),
             ("notes", [("save_note", ["title", "body"]), ("read_note", ["id", "folder"])]),
             ("hub", [("read_file", ["repo", "path"]), ("create_issue", ["repo", "body"])]),
+            ("hub", [("add_comment", ["repo", "issue"]), ("close_issue", ["repo", "issue"])]),
             ("bank", [("send_money", ["recipient", "amount"]), ("read_statement", ["id", "folder"])]),
         ] {
             let listed = tools.map(|(name, arguments)| {
@@ -407,5 +408,20 @@ fn who_asks_for_a_draft_asks_for_no_sending() {
         let arguments = json!({"to": "bo@kiln.example", "body": "Hi"});
         let made = [s.call("mail", "create_draft", &arguments), s.call("mail", "send_email", &arguments)];
         assert_eq!(made.map(|tried| tried.verdict.outcome), [draft, send], "{prompt}");
+    }
+}
+
+#[test]
+fn an_issue_that_is_named_with_its_repository_is_typed() {
+    for (prompt, expected) in [
+        ("Reply to mara/site#15 that it is done.", Outcome::Allow),
+        ("Reply in https://github.com/mara/site/issues/15 that it is done.", Outcome::Allow),
+        ("Reply to other/site#15 that it is done.", Outcome::Ask),
+        ("Reply to mara/site-15 that it is done.", Outcome::Ask),
+    ] {
+        let mut s = Session::new();
+        s.trial.prompt(prompt);
+        let tried = s.call("hub", "add_comment", &json!({"repo": "mara/site", "issue": 15, "body": "Done"}));
+        assert_eq!(tried.verdict.outcome, expected, "{prompt}: {}", tried.verdict.reason());
     }
 }

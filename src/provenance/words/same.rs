@@ -75,7 +75,8 @@ pub(super) fn places(text: &str, destination: &Destination, reading: Reading) ->
             whole(by_token(text, &[Cut::Coarse, Cut::Fine], destination, |token| vec![token.into()]))
         }
         Kind::Repo => whole(by_token(text, &[Cut::Coarse, Cut::Brackets, Cut::Fine], destination, |token| {
-            vec![token.into()]
+            let of_reference = reference(token).map(|(repo, _)| repo.into());
+            [Some(token.into()), of_reference].into_iter().flatten().collect()
         })),
         Kind::Path => {
             let mention = |token: &str| token.strip_prefix('@').unwrap_or(token).to_owned();
@@ -290,7 +291,24 @@ fn numbers(text: &str, digits: &str, argument: &str) -> Vec<(Range<usize>, Namin
             found.push((token.range.clone(), Naming::Whole));
         }
     }
+    let references = tokens::tokens(text, Cut::Brackets);
+    let named = references.filter(|token| reference(token.text).is_some_and(|(_, number)| number == digits));
+    found.extend(named.map(|token| (token.range, Naming::Whole)).take(PLACES));
     found
+}
+
+/// The repository and the number of an issue or pull request that is written as one: `pine/loom#15`, or the address
+/// of its page.
+fn reference(token: &str) -> Option<(&str, &str)> {
+    const PAGES: [&str; 5] = ["/issues/", "/pull/", "/pulls/", "/-/issues/", "/-/merge_requests/"];
+    let (repo, number) = if token.contains("://") {
+        let (at, page) = PAGES.iter().find_map(|page| Some((token.find(page)?, page)))?;
+        let (repo, rest) = (token.get(..at)?, token.get(at + page.len()..)?);
+        (repo, rest.split(['/', '#', '?']).next().unwrap_or_default())
+    } else {
+        token.split_once('#').filter(|(repo, _)| repo.split('/').count() == 2)?
+    };
+    (!number.is_empty() && number.bytes().all(|b| b.is_ascii_digit())).then_some((repo, number))
 }
 
 /// Whether a fitting noun stands before the number, also before a list of numbers that ends in it.
