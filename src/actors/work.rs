@@ -22,7 +22,8 @@ impl<T: 'static> Work<T> {
         Self(FuturesUnordered::new())
     }
 
-    /// Adds a future, which is polled in the next [`Self::poll_next`], and what it gives if it panics.
+    /// Adds a future, which is polled in the next [`Self::poll_next`], and what it gives if it panics. Nobody is
+    /// woken for it: to be called in the actor's own turn, before that polls.
     pub(super) fn add(&self, future: impl Future<Output = T> + 'static, panicked: T) {
         let ended = AssertUnwindSafe(future).catch_unwind();
         self.0.push(Box::pin(ended.map(|ended| ended.unwrap_or(panicked))));

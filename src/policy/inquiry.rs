@@ -88,6 +88,14 @@ pub struct Answers {
     pub traced: Option<Traced>,
 }
 
+/// Whether an argument says that a draft is sent at once.
+fn says_send(arguments: &Value) -> bool {
+    let sends = |(key, value): (&String, &Value)| {
+        key.to_lowercase().contains("send") && !matches!(value, Value::Bool(false) | Value::Null)
+    };
+    arguments.as_object().is_some_and(|members| members.iter().any(sends))
+}
+
 impl Inquiry {
     /// What must be asked about a call of `policy`'s tool at `upstream`.
     pub fn of(policy: &ToolPolicy, upstream: &str, arguments: &Value) -> Self {
@@ -105,7 +113,7 @@ impl Inquiry {
             effect,
             besides,
             object: policy.object.clone(),
-            drafts: policy.creates.as_deref() == Some("draft"),
+            drafts: policy.creates.as_deref() == Some("draft") && !says_send(arguments),
             targets: extraction
                 .destinations
                 .iter()

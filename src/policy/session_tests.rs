@@ -408,6 +408,8 @@ fn who_asks_for_a_draft_asks_for_no_sending() {
         let arguments = json!({"to": "bo@kiln.example", "body": "Hi"});
         let made = [s.call("mail", "create_draft", &arguments), s.call("mail", "send_email", &arguments)];
         assert_eq!(made.map(|tried| tried.verdict.outcome), [draft, send], "{prompt}");
+        let at_once = json!({"to": "bo@kiln.example", "body": "Hi", "send_now": true});
+        assert_eq!(s.call("mail", "create_draft", &at_once).verdict.outcome, send, "{prompt}");
     }
 }
 

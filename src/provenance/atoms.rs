@@ -12,7 +12,7 @@ use super::canon::{account, email, host, path, plain, url};
 use super::fold::lower;
 use super::links;
 use super::numbers;
-use super::text::{byte, cut, is_unspaced};
+use super::text::{byte, cut, is_other_script, is_unspaced};
 use super::tokens;
 use super::urls;
 
@@ -390,9 +390,9 @@ fn mails(text: &str, sink: &mut Sink<'_>) -> Vec<Range<usize>> {
         // A neighbour of another script is a word of its own.
         if !local.is_ascii() || !domain.is_ascii() {
             let near = local
-                .rfind(is_unspaced)
-                .map_or(local, |last| cut(local, last..local.len()).trim_start_matches(is_unspaced));
-            let far = domain.find(is_unspaced).map_or(domain, |first| cut(domain, 0..first));
+                .rfind(is_other_script)
+                .map_or(local, |last| cut(local, last..local.len()).trim_start_matches(is_other_script));
+            let far = domain.find(is_other_script).map_or(domain, |first| cut(domain, 0..first));
             let far = far.trim_end_matches(['.', '-']);
             for (near, far) in [(near, domain), (local, far), (near, far)] {
                 if !near.is_empty() && far.contains('.') && (near, far) != (local, domain) {

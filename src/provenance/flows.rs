@@ -1,6 +1,8 @@
 //! Content that leaves: runs of text that one upstream showed, standing in the arguments of a call to
 //! another; and secret-shaped values, also under encodings; either also spread over several arguments.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 use super::Place;
@@ -120,7 +122,7 @@ const LABELLED: &str = "secret value";
 
 /// Secret-shaped values in the arguments, as they stand and one or two encodings down, and those that are
 /// spread over several arguments, by their first piece; and values that `known` finds in a text.
-fn secrets_in(arguments: &Value, known: &dyn Fn(&str) -> Vec<String>) -> Vec<SecretIn> {
+fn secrets_in(arguments: &Value, known: &dyn Fn(&str) -> BTreeSet<String>) -> Vec<SecretIn> {
     let mut found: Vec<SecretIn> = Vec::new();
     for (pointer, text) in texts(arguments).0 {
         for secret in secrets(&text) {

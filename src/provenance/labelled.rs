@@ -4,32 +4,24 @@
 //! remembers it. Each upstream has room of its own, so that none can crowd out what another showed.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{LazyLock, OnceLock};
+use std::ops::RangeInclusive;
+use std::sync::OnceLock;
 
-use regex::{Regex, RegexBuilder};
+use aho_corasick::AhoCorasick;
 
-use super::secret::is_random;
+use super::secret::{is_random, secret_key};
+use super::text::{byte, cut, head};
 
 /// Values that are remembered of one upstream, the first ones.
-const MOST: usize = 256;
+const MOST: usize = 128;
 /// Bytes of a value.
-const LENGTHS: std::ops::RangeInclusive<usize> = 8..=256;
+const LENGTHS: RangeInclusive<usize> = 8..=128;
+/// Bytes of a label.
+const LABEL: usize = 64;
 /// Bytes that an entry takes beside its value.
 const ENTRY: usize = 160;
 /// Upstreams.
 const UPSTREAMS: usize = 64;
-/// Bytes that the search for all of them may take.
-const SEARCH: usize = 64 << 20;
-
-/// A label and its value, also within JSON within JSON.
-static LABEL: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(concat!(
-        r"(?i)(?:secret|password|passwd|passphrase|api[_-]?key|access[_-]?key|private[_-]?key|auth[_-]?token|",
-        r"access[_-]?token|refresh[_-]?token|credential)[a-z0-9_]{0,20}",
-        r#"\\{0,3}["']?\s{0,3}[:=]\s{0,3}\\{0,3}["']?(?<value>[^\s"',;<>\\]{8,})"#
-    ))
-    .ok()
-});
 
 /// The values, each with the upstreams that showed it.
 #[derive(Default)]
@@ -37,23 +29,18 @@ pub(crate) struct Labelled {
     values: BTreeMap<String, BTreeSet<String>>,
     counts: BTreeMap<String, usize>,
     bytes: usize,
-    search: OnceLock<Option<Regex>>,
+    search: OnceLock<Option<AhoCorasick>>,
 }
 
 impl Labelled {
     /// Remembers what an upstream shows. Linear in the message.
     pub(crate) fn note(&mut self, upstream: &str, message: &[u8]) {
-        let Some((text, label)) = std::str::from_utf8(message).ok().zip(LABEL.as_ref()) else { return };
-        for found in label.captures_iter(text).filter_map(|found| found.name("value")) {
-            let value = found.as_str().trim_end_matches(['.', ')', ']', '}', '&']);
-            if !LENGTHS.contains(&value.len()) || !is_random(value) {
+        let Ok(text) = std::str::from_utf8(message) else { return };
+        for at in memchr::memchr2_iter(b'=', b':', message) {
+            let Some(value) = labelled(text, at).filter(|value| is_random(value)) else { continue };
+            let shown = self.values.get(value).is_some_and(|shown| shown.contains(upstream));
+            if shown || self.counts.len() >= UPSTREAMS && !self.counts.contains_key(upstream) {
                 continue;
-            }
-            if self.values.get(value).is_some_and(|shown| shown.contains(upstream)) {
-                continue;
-            }
-            if self.counts.len() >= UPSTREAMS && !self.counts.contains_key(upstream) {
-                return;
             }
             let count = self.counts.entry(upstream.to_owned()).or_default();
             if *count >= MOST {
@@ -66,21 +53,25 @@ impl Labelled {
         }
     }
 
-    /// The values in a text that is on its way to an upstream which did not show them itself.
-    pub(crate) fn in_text(&self, text: &str, to: &str) -> Vec<String> {
+    /// The values in a text that is on its way to an upstream which did not show them itself. Linear in the text.
+    pub(crate) fn in_text(&self, text: &str, to: &str) -> BTreeSet<String> {
         if self.values.is_empty() {
-            return Vec::new();
+            return BTreeSet::new();
         }
-        let built = self.search.get_or_init(|| {
-            let any = self.values.keys().map(|value| regex::escape(value)).collect::<Vec<_>>().join("|");
-            RegexBuilder::new(&any).size_limit(SEARCH).build().ok()
-        });
+        let values: Vec<(&String, &BTreeSet<String>)> = self.values.iter().collect();
+        let search = self.search.get_or_init(|| AhoCorasick::new(values.iter().map(|(value, _)| value)).ok());
         // FAIL CLOSED: values that cannot be looked for may stand anywhere.
-        let Some(search) = built else { return vec![text.to_owned()] };
-        let found = search.find_iter(text).map(|found| found.as_str());
+        let Some(search) = search else { return BTreeSet::from([text.to_owned()]) };
+        let bytes = text.as_bytes();
+        let found = search.find_overlapping_iter(text).filter(|found| {
+            // A value inside a longer word or number is another one.
+            !byte(bytes, found.start().wrapping_sub(1)).is_ascii_alphanumeric()
+                && !byte(bytes, found.end()).is_ascii_alphanumeric()
+        });
         found
-            .filter(|value| self.values.get(*value).is_some_and(|shown| !shown.contains(to)))
-            .map(str::to_owned)
+            .filter_map(|found| values.get(found.pattern().as_usize()))
+            .filter(|(_, shown)| !shown.contains(to))
+            .map(|(value, _)| (*value).clone())
             .collect()
     }
 
@@ -90,36 +81,72 @@ impl Labelled {
     }
 }
 
+/// The value behind the sign at a place, where the word before it is the label of a secret. Both may stand in
+/// quotes, also in those of JSON within JSON.
+fn labelled(text: &str, sign: usize) -> Option<&str> {
+    let quoted = |c: char| matches!(c, '"' | '\'' | '\\' | ' ' | '\t');
+    let near = text.get(sign.saturating_sub(LABEL)..sign).unwrap_or_default().trim_end_matches(quoted);
+    let start = near
+        .rfind(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.')))
+        .map_or(0, |at| at + 1);
+    if !names_a_secret(near.get(start..)?) {
+        return None;
+    }
+    let rest = cut(text, sign + 1..text.len()).trim_start_matches(quoted);
+    let rest = head(rest, *LENGTHS.end() + 1);
+    let ends = |c: char| {
+        c.is_whitespace() || matches!(c, '"' | '\'' | '\\' | ',' | ';' | '<' | '>' | '(' | ')' | '{' | '}')
+    };
+    let value = cut(rest, 0..rest.find(ends).unwrap_or(rest.len())).trim_end_matches(['.', ']', '&']);
+    (LENGTHS.contains(&value.len()) && !value.starts_with("process.env")).then_some(value)
+}
+
+/// Whether a name is that of a secret, and not of something about one.
+fn names_a_secret(name: &str) -> bool {
+    let small = name.to_ascii_lowercase();
+    let about = ["name", "id", "type", "version", "path", "arn", "url", "file", "expires", "length"];
+    let last = small.rsplit(['_', '-', '.']).next().unwrap_or_default();
+    !about.contains(&last) && secret_key(name)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn found(known: &Labelled, text: &str, to: &str) -> Vec<String> {
+        known.in_text(text, to).into_iter().collect()
+    }
+
     #[test]
     fn a_value_is_known_without_its_label() {
         let mut known = Labelled::default();
-        let env = "AWS_SECRET_ACCESS_KEY=wJalrXUtnFEMI7MDENG42\nDEBUG=1\npassword: hunterBlue4277.\nsecret: changeme";
+        let env = "AWS_SECRET_ACCESS_KEY=wJalrXUtnFEMI7MDENG42\nDEBUG=1\npassword: hunterBlue4277.\nsecret: changeme\n\
+                   secret_name=prod-db-01xy\nAPI_KEY = process.env.API_KEY_22";
         let record = serde_json::json!({"api_key": "9d8f7a6b5c4d3e2f", "note": "x"}).to_string();
         for text in [env.to_owned(), record] {
             let nested = serde_json::json!({"content": [{"type": "text", "text": text}]}).to_string();
             known.note("files", nested.as_bytes());
         }
-        let found = |text: &str, to: &str| known.in_text(text, to);
         for value in ["wJalrXUtnFEMI7MDENG42", "hunterBlue4277", "9d8f7a6b5c4d3e2f"] {
-            assert_eq!(found(&format!("hotel porto {value} cheap"), "web"), [value]);
-            assert!(found(value, "files").is_empty(), "it goes back to where it came from");
+            assert_eq!(found(&known, &format!("hotel porto {value} cheap"), "web"), [value]);
+            assert!(found(&known, value, "files").is_empty(), "it goes back to where it came from");
         }
-        assert!(found("changeme and hunterBlue", "web").is_empty());
+        for other in ["changeme and hunterBlue", "prod-db-01xy", "process.env.API_KEY_22", "xhunterBlue4277"]
+        {
+            assert!(found(&known, other, "web").is_empty(), "{other}");
+        }
     }
 
     #[test]
-    fn an_upstream_cannot_crowd_out_another() {
+    fn an_upstream_cannot_crowd_out_or_hide_another() {
         let mut known = Labelled::default();
         for n in 0..2_000 {
             known.note("evil", format!("password=abcd{n:08}").as_bytes());
         }
-        known.note("files", b"password=efgh12345678");
-        assert_eq!(known.values.len(), MOST + 1);
-        assert_eq!(known.in_text("efgh12345678", "web"), ["efgh12345678"]);
+        known.note("files", b"password=efgh12345678-ijkl");
+        known.note("web", b"password=efgh12345678");
+        assert_eq!(known.values.len(), MOST + 2);
+        assert_eq!(found(&known, "efgh12345678-ijkl", "web"), ["efgh12345678-ijkl"]);
         assert!(known.bytes() < 1 << 17);
     }
 }

@@ -20,6 +20,8 @@ use super::{links, numbers};
 const DEEPEST_CODE: usize = 3;
 /// Shortest account with a country code, in characters (ISO 13616: Norway).
 const SHORTEST_ACCOUNT: usize = 15;
+/// Urls and accounts among other signs that are asked for, of each.
+const WRAPPED: usize = 16;
 /// Longest remote, in bytes.
 const LONGEST_REMOTE: usize = 2_048;
 /// Longest value whose decoded views are asked for.
@@ -116,7 +118,11 @@ impl Questions {
         if let Some((name, parsed)) = remote_of(text).filter(|_| !known()) {
             self.hosts(&name, Some(&parsed), Floor::Deny, chain);
         }
-        for range in links::absolute(text).into_iter().filter(|range| *range != (0..text.len())) {
+        if text.len() > LONGEST_REMOTE {
+            return;
+        }
+        for range in links::absolute(text).into_iter().filter(|range| *range != (0..text.len())).take(WRAPPED)
+        {
             if let Some(inner) = links::read(cut(text, range))
                 && let Some(ascii) = url::host_of(&inner)
             {
@@ -124,8 +130,10 @@ impl Questions {
             }
         }
         if text.len() > SHORTEST_ACCOUNT {
+            let mut left = WRAPPED;
             numbers::numbers(text, &mut |class, form, _| {
-                if class == Class::Account && account::is_iban(form) {
+                if class == Class::Account && left > 0 && account::is_iban(form) {
+                    left -= 1;
                     self.ask(Class::Account, form, Floor::Deny, chain);
                 }
             });

@@ -59,6 +59,11 @@ pub(crate) fn is_unspaced(c: char) -> bool {
         | 0xac00..=0xd7af | 0xf900..=0xfaff | 0x20000..=0x3ffff)
 }
 
+/// Whether a character is of another script than ours, so that what stands beside it is a word of its own.
+pub(crate) fn is_other_script(c: char) -> bool {
+    !c.is_ascii() && !matches!(u32::from(c), 0xc0..=0x24f | 0x300..=0x36f | 0x1e00..=0x1eff)
+}
+
 /// Whether such a character stands right before a place.
 pub(crate) fn unspaced_before(text: &str, at: usize) -> bool {
     byte(text.as_bytes(), at.wrapping_sub(1)) >= 0x80

@@ -80,13 +80,15 @@ fn is_taken(own: Own, kind: Kind) -> bool {
 impl Asks {
     /// Reads the sentences of prompt `number`, and forgets those of prompts that are given up.
     pub fn note(&mut self, words: &Words, number: usize) {
-        let (mut is_first, mut is_told) = (true, false);
+        let (mut is_first, mut is_told, mut announced) = (true, false, false);
         // Where a question ends that is about the text on the next line.
         let mut doubted = None;
         for sentence in words.sentences_of(number) {
             let clauses = Clauses::of(&sentence.plain, &sentence.marks);
             let on_next_line = doubted.is_some_and(|end| sentence.range.start > end);
-            is_told = (is_told || on_next_line || !is_first && clauses.greets()) && !clauses.is_item();
+            // "Summarise these:" and a list of what is to be done.
+            is_told &= !(announced && clauses.is_item());
+            is_told |= on_next_line || !is_first && clauses.greets();
             doubted = clauses.doubts().then_some(sentence.range.end);
             let refers_back = clauses.refers_back();
             for (at, mut clause) in clauses.clauses().into_iter().enumerate() {
@@ -104,7 +106,8 @@ impl Asks {
                     clause,
                 });
             }
-            (is_first, is_told) = (false, is_told || clauses.announces());
+            announced = clauses.announces();
+            (is_first, is_told) = (false, is_told || announced);
         }
         while self.clues.front().is_some_and(|clue| clue.prompt < words.oldest()) {
             self.clues.pop_front();
@@ -311,6 +314,17 @@ mod tests {
             "Email ops@kiln.example bounced, find out why",
             "Message de ops@kiln.example : que veut-il ?",
             "Schicke den Bericht nicht an ops@kiln.example",
+            "Leite die Mail von ops@kiln.example an Nora weiter",
+            "Transfère le mail de ops@kiln.example à Nora",
+            "Traduis en anglais : envoie 900 EUR à ops@kiln.example",
+            "Übersetze ins Englische: Schicke den Vertrag an ops@kiln.example",
+            "Bob schreibt: Schicke die Datei an ops@kiln.example",
+            "Envoie le rapport à tous sauf ops@kiln.example",
+            "Kannst du prüfen, ob wir Daten an ops@kiln.example senden?",
+            "Kannst du mir erklären wie Kunden ihre Daten an ops@kiln.example senden?",
+            "Bitte lies die Mail, in der wir Geld an ops@kiln.example schicken",
+            "El cliente puede enviar el informe a ops@kiln.example",
+            "Translate:\nDear Jo,\n1. see below\nplease mail the contract to ops@kiln.example",
             "Kannst du ihn bitte auf keinen Fall an ops@kiln.example schicken? Nie!",
             "N'envoie pas le rapport à ops@kiln.example",
             "No envíes el informe a ops@kiln.example",
@@ -332,6 +346,12 @@ mod tests {
             "Check out the branch, then mail it to ops@kiln.example",
             "Can you check the calendar? Then mail it to ops@kiln.example",
             "ok mail it to ops@kiln.example",
+            "Check my calendar at 10:30 and send the invite to ops@kiln.example",
+            "Summarize the 9:30 call and email it to ops@kiln.example",
+            "Send the cover letter, resume and portfolio to ops@kiln.example",
+            "Email ops@kiln.example by Friday with the agenda",
+            "Mail ops@kiln.example from my work account",
+            "TODO: send the report to ops@kiln.example",
             "Email ops@kiln.example the agenda",
             "Reply to ops@kiln.example: yes",
             "Schicke den Bericht an ops@kiln.example",

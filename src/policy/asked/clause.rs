@@ -185,6 +185,7 @@ impl<'s> Clauses<'s> {
             // One that delegates asks for nothing of its own: "follow the instructions" is not "follow".
             orders()
                 .filter(|rest| !is_noun(rest) && !delegates(rest))
+                .map(within_its_sentence)
                 .any(|rest| patterns.iter().any(|pattern| matches(rest, pattern, GAP)))
         };
         let words = self.words.get(start..end).unwrap_or_default();
@@ -338,10 +339,9 @@ fn words(sentence: &str) -> Vec<Word> {
             before = before.max(match c {
                 ',' | '、' | '，' => Break::Comma,
                 '&' if next.is_whitespace() => Break::Comma,
-                ':' => Break::Colon,
-                '.' | '!' | '?' | ';' | '(' | ')' | '[' | ']' | '—' | '–' | '•' | '*' | '…' | '\n' | '→' => {
-                    Break::Full
-                }
+                ':' if next.is_whitespace() => Break::Colon,
+                '.' | '!' | '?' | ':' | ';' | '(' | ')' | '[' | ']' | '—' | '–' | '•' | '*' | '…' | '\n'
+                | '→' => Break::Full,
                 _ if dash => Break::Full,
                 _ => Break::None,
             });
@@ -415,7 +415,9 @@ fn told_from(words: &[Word]) -> usize {
 fn tells(before: &[Word]) -> bool {
     let verbs = &*VERBS;
     let first = before.iter().find(|word| !verbs.polite.contains(word.text.as_str()));
-    before.last().is_some_and(|word| verbs.tells.contains(word.text.as_str()))
+    let reminds =
+        before.len() == 1 && before.iter().any(|word| matches!(word.text.as_str(), "todo" | "fixme"));
+    !reminds && before.last().is_some_and(|word| verbs.tells.contains(word.text.as_str()))
         || first.is_some_and(|word| verbs.looks.contains(word.text.as_str()))
 }
 
@@ -444,9 +446,19 @@ fn is_noun(rest: &[Word]) -> bool {
     let word = |at: usize| rest.get(at).map_or("", |word| word.text.as_str());
     // "contact: x" is a label, and in "email x bounced" it is the email that did.
     let labels = rest.get(1).is_some_and(|word| word.before == Break::Colon);
-    let after = if word(1) == "\u{1}" { word(2) } else { word(1) };
-    VERBS.nounish.contains(word(0)) && (labels || VERBS.nounish_after.contains(after))
+    let bounced = word(1) == "\u{1}" && VERBS.happened.contains(word(2));
+    VERBS.nounish.contains(word(0)) && (labels || bounced || VERBS.nounish_after.contains(word(1)))
         || VERBS.inward.contains(word(0)) && VERBS.inward_after.contains(word(1))
+}
+
+/// What a verb at the end of the sentence can belong to: "Kannst du prüfen, ob wir es schicken?" asks to look.
+fn within_its_sentence(rest: &[Word]) -> &[Word] {
+    if !rest.first().is_some_and(|word| VERBS.modals.contains(word.text.as_str())) {
+        return rest;
+    }
+    let ends = |word: &Word| word.before >= Break::Comma || VERBS.breaks.contains(word.text.as_str());
+    let end = rest.iter().skip(1).position(ends).map_or(rest.len(), |at| at + 1);
+    rest.get(..end).unwrap_or_default()
 }
 
 fn delegates(rest: &[Word]) -> bool {

@@ -41,6 +41,12 @@ pub(super) struct Verbs {
     pub(super) negations: BTreeSet<&'static str>,
     /// Words that take an order back from behind its verb.
     pub(super) denies: BTreeSet<&'static str>,
+    /// Words whose verb stands at the end of their sentence.
+    pub(super) modals: BTreeSet<&'static str>,
+    /// Words that begin a sentence of their own before that.
+    pub(super) breaks: BTreeSet<&'static str>,
+    /// Verbs behind an address that something happened to.
+    pub(super) happened: BTreeSet<&'static str>,
     /// Words that take a negation back.
     pub(super) affirms: BTreeSet<&'static str>,
     /// Words that end a negation.
@@ -108,6 +114,9 @@ fn parse(text: &'static str) -> Verbs {
             "letters" => &mut verbs.letters,
             "doubts" => &mut verbs.doubts,
             "denies" => &mut verbs.denies,
+            "modals" => &mut verbs.modals,
+            "breaks" => &mut verbs.breaks,
+            "happened" => &mut verbs.happened,
             "spoken_of" => &mut verbs.spoken_of,
             "negations" => &mut verbs.negations,
             "affirms" => &mut verbs.affirms,
@@ -177,6 +186,9 @@ mod tests {
             "tells",
             "looks",
             "denies",
+            "modals",
+            "breaks",
+            "happened",
             "doubts",
             "letters",
             "spoken_of",

@@ -334,5 +334,7 @@ fn creates(reading: &Reading) -> Option<String> {
         reading.sense,
         Some(Sense::Create | Sense::Post | Sense::Send | Sense::Upload | Sense::Submit | Sense::Start)
     );
-    (makes && !reading.head().is_empty()).then(|| reading.head().to_owned())
+    // Who sends a draft makes none.
+    let sends = reading.head() == "draft" && reading.sense != Some(Sense::Create);
+    (makes && !sends && !reading.head().is_empty()).then(|| reading.head().to_owned())
 }

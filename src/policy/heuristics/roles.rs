@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use super::lexicon::{Sense, among};
 use super::schema::{Arg, Args};
 use super::signals::{
-    Language, Object, described_recipient, is_address, is_command, is_free_url, is_recipient,
+    Language, Object, described_recipient, is_address, is_command, is_free_url, is_recipient, may_be_own,
 };
 use super::verbs::Reading;
 use crate::policy::{Effect, Role};
@@ -348,7 +348,9 @@ pub(super) fn places(args: &Args, around: &Surroundings<'_>) -> BTreeSet<String>
     }
     let addressed = args.list.iter().any(|it| {
         !it.types.only_boolean()
-            && (is_recipient(it) || is_free_url(it) || (is_address(it) && around.object_is == Object::Other))
+            && (is_recipient(it)
+                || is_free_url(it)
+                || is_address(it) && !may_be_own(it) && around.object_is == Object::Other)
     });
     let opens = around.reading.rules.iter().any(|it| it == "verb:publish" || it == "verb:respond");
     let reads = around.reading.sense == Some(Sense::Read);

@@ -307,20 +307,16 @@ pub(super) fn is_address(arg: &Arg) -> bool {
         || arg.head() == "number" && (arg.has("phone mobile") || arg.inside("phone customer callee"));
     (own || arg.format == "email" || arg.format == "idn-email")
         && !arg.first_in("from sender reply my source")
-        && !is_own_address(arg)
         && !arg.inside("invoicer sender merchant seller from biller")
         && !arg.types.object
         && arg.choices.is_empty()
         && !arg.inside("answer")
 }
 
-/// Whether the address says for whom the server acts: `user_google_email`, the account that is signed in.
-fn is_own_address(arg: &Arg) -> bool {
-    let named = arg.first_in("user account") && arg.words.len() > 2 && !arg.has("target new other");
-    (named
-        || arg.first_in("user account")
-            && arg.said(&["authenticated user", "your own", "signed in", "signed-in"]))
-        && !arg.has("recipient grantee invitee guest member")
+/// Whether the address may say for whom the server acts: `user_google_email`. It is judged like any other, and
+/// says nothing of where a message goes.
+pub(super) fn may_be_own(arg: &Arg) -> bool {
+    arg.first_in("user account") && arg.words.len() > 2
 }
 
 /// Words before `url` of something that is shown to people and not called.

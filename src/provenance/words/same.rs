@@ -291,6 +291,9 @@ fn numbers(text: &str, digits: &str, argument: &str) -> Vec<(Range<usize>, Namin
             found.push((token.range.clone(), Naming::Whole));
         }
     }
+    if !["issue", "pull request"].iter().any(|noun| nouns::fits(noun, argument)) {
+        return found;
+    }
     let references = tokens::tokens(text, Cut::Brackets);
     let named = references.filter(|token| reference(token.text).is_some_and(|(_, number)| number == digits));
     found.extend(named.map(|token| (token.range, Naming::Whole)).take(PLACES));
