@@ -343,6 +343,8 @@ impl SessionActor {
         }
         self.questions.clear();
         self.relaying.clear();
+        // An actor that holds its own address never ends for want of others.
+        self.doors = None;
     }
 }
 

@@ -58,8 +58,7 @@ impl Labelled {
         if self.values.is_empty() {
             return BTreeSet::new();
         }
-        let values: Vec<(&String, &BTreeSet<String>)> = self.values.iter().collect();
-        let search = self.search.get_or_init(|| AhoCorasick::new(values.iter().map(|(value, _)| value)).ok());
+        let search = self.search.get_or_init(|| AhoCorasick::new(self.values.keys()).ok());
         // FAIL CLOSED: values that cannot be looked for may stand anywhere.
         let Some(search) = search else { return BTreeSet::from([text.to_owned()]) };
         let bytes = text.as_bytes();
@@ -69,9 +68,9 @@ impl Labelled {
                 && !byte(bytes, found.end()).is_ascii_alphanumeric()
         });
         found
-            .filter_map(|found| values.get(found.pattern().as_usize()))
-            .filter(|(_, shown)| !shown.contains(to))
-            .map(|(value, _)| (*value).clone())
+            .map(|found| cut(text, found.range()))
+            .filter(|value| self.values.get(*value).is_some_and(|shown| !shown.contains(to)))
+            .map(str::to_owned)
             .collect()
     }
 
@@ -95,9 +94,10 @@ fn labelled(text: &str, sign: usize) -> Option<&str> {
     let rest = cut(text, sign + 1..text.len()).trim_start_matches(quoted);
     let rest = head(rest, *LENGTHS.end() + 1);
     let ends = |c: char| {
-        c.is_whitespace() || matches!(c, '"' | '\'' | '\\' | ',' | ';' | '<' | '>' | '(' | ')' | '{' | '}')
+        c.is_whitespace()
+            || matches!(c, '"' | '\'' | '\\' | ',' | ';' | '<' | '>' | '(' | ')' | '{' | '}' | '&')
     };
-    let value = cut(rest, 0..rest.find(ends).unwrap_or(rest.len())).trim_end_matches(['.', ']', '&']);
+    let value = cut(rest, 0..rest.find(ends).unwrap_or(rest.len())).trim_end_matches(['.', ']']);
     (LENGTHS.contains(&value.len()) && !value.starts_with("process.env")).then_some(value)
 }
 
@@ -144,8 +144,10 @@ mod tests {
             known.note("evil", format!("password=abcd{n:08}").as_bytes());
         }
         known.note("files", b"password=efgh12345678-ijkl");
+        known.note("hub", b"https://x.test/?access_token=mnop87654321&state=1");
+        assert_eq!(found(&known, "mnop87654321", "web"), ["mnop87654321"], "the query goes on behind it");
         known.note("web", b"password=efgh12345678");
-        assert_eq!(known.values.len(), MOST + 2);
+        assert_eq!(known.values.len(), MOST + 3);
         assert_eq!(found(&known, "efgh12345678-ijkl", "web"), ["efgh12345678-ijkl"]);
         assert!(known.bytes() < 1 << 17);
     }

@@ -415,8 +415,7 @@ fn told_from(words: &[Word]) -> usize {
 fn tells(before: &[Word]) -> bool {
     let verbs = &*VERBS;
     let first = before.iter().find(|word| !verbs.polite.contains(word.text.as_str()));
-    let reminds =
-        before.len() == 1 && before.iter().any(|word| matches!(word.text.as_str(), "todo" | "fixme"));
+    let reminds = matches!(before, [word] if verbs.reminders.contains(word.text.as_str()));
     !reminds && before.last().is_some_and(|word| verbs.tells.contains(word.text.as_str()))
         || first.is_some_and(|word| verbs.looks.contains(word.text.as_str()))
 }

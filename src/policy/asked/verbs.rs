@@ -27,6 +27,8 @@ pub(super) struct Verbs {
     pub(super) openers: Vec<Vec<&'static str>>,
     /// Words before a colon behind which somebody's text stands.
     pub(super) tells: BTreeSet<&'static str>,
+    /// Words of those that alone before the colon are the user's own.
+    pub(super) reminders: BTreeSet<&'static str>,
     /// Verbs of a sentence that only has a text looked at, which follows.
     pub(super) looks: BTreeSet<&'static str>,
     /// Last words of a question about a text that follows.
@@ -110,6 +112,7 @@ fn parse(text: &'static str) -> Verbs {
         let set = match key {
             "fillers" => &mut verbs.fillers,
             "tells" => &mut verbs.tells,
+            "reminders" => &mut verbs.reminders,
             "looks" => &mut verbs.looks,
             "letters" => &mut verbs.letters,
             "doubts" => &mut verbs.doubts,
@@ -184,6 +187,7 @@ mod tests {
         let known = [
             "openers",
             "tells",
+            "reminders",
             "looks",
             "denies",
             "modals",
